@@ -54,17 +54,17 @@ Verdict ClaimRule::assess_doubtful(Instant now, const Observation& seen, Epoch f
   const bool removed = chooses_epoch_ ? seen.floor <= floor && floor.value() > 0 : remembered.value() > 0;
   const bool forgotten = seen.present ? seen.record.epoch < floor : removed;
   if (!forgotten && (!seen.may_have_lost_data || settings_.trust_empty)) {
-    return {Verdict::Kind::kFree, now, "nobody has held the key"};
+    return {Verdict::Kind::kFree, now, "no candidate has held the key yet"};
   }
-  std::string what = "the store may have lost data, so that somebody may hold the key";
+  std::string what = "the store may have lost data, so another candidate may hold the key";
   if (forgotten) {
-    what = fmt::format("the store has lost data: epoch {} was there before, now it shows {}", remembered.value(),
+    what = fmt::format("the store has lost data: it had epoch {} before, now it shows {}", remembered.value(),
                        seen.present ? fmt::format("epoch {}", seen.record.epoch.value()) : std::string("nothing"));
   }
   const Instant free_at = since_ + timing_.takeable_after(unknown_lease());
   if (now < free_at) return {Verdict::Kind::kLostData, free_at, what};
   return {Verdict::Kind::kFree, now,
-          fmt::format("{}; nobody can hold it any more after {}", what, format_duration(now - since_))};
+          fmt::format("{}; any lease of the key has expired after {}", what, format_duration(now - since_))};
 }
 
 Verdict ClaimRule::assess_free(Instant now, const LeaseRecord& record) const {
@@ -99,7 +99,7 @@ Elector::Elector(ElectorConfig config, uint64_t seed)
 void Elector::step(Instant now, const Event& event, Effects& out) {
   // An expired term ends before any other decision.
   if (holds() && now >= ends_) {
-    const std::string last = "no renewal was confirmed within " + format_duration(term_timing_.renew_deadline);
+    const std::string last = "the store confirmed no renewal within " + format_duration(term_timing_.renew_deadline);
     end_term(now, renewing_ ? EndReason::kExpired : EndReason::kUnhealthy, last, out);
   }
   std::visit(Overloaded{
@@ -305,7 +305,7 @@ void Elector::consider(Instant now, Effects& out) {
   if (!config_.campaign) return;
   if (const auto against = config_.evidence.against(now, false); against && seen_.place.joined) {
     BW_PROBE("election: an unfit candidate leaves the queue");
-    note(true, "leaves the queue, where others would wait behind it: " + *against, out);
+    note(true, "leaves the queue so that other candidates need not wait: " + *against, out);
     release(now, out);
     return;
   }
@@ -327,14 +327,16 @@ void Elector::consider(Instant now, Effects& out) {
 
 void Elector::consider_vacancy(Instant now, Effects& out) {
   if (const auto against = config_.evidence.against(now, false)) {
-    if (last_trouble_ != *against) note(true, "the key is free, but this candidate does not stand: " + *against, out);
+    if (last_trouble_ != *against)
+      note(true, "the key is free, but this candidate does not claim it: " + *against, out);
     last_trouble_ = *against;
     return;
   }
   const bool named = !seen_.record.heir.empty() && seen_.record.heir == config_.claim.holder;
   if (!vacancy_from_) {
     vacancy_from_ = named ? now : std::max(damping_.may_stand_from(now, prng_), stay_back_until_);
-    if (*vacancy_from_ > now) note(false, "the key is free; standing in " + format_duration(*vacancy_from_ - now), out);
+    if (*vacancy_from_ > now)
+      note(false, "the key is free; claiming it in " + format_duration(*vacancy_from_ - now), out);
   }
   if (now >= *vacancy_from_) {
     take(now, out);
@@ -366,7 +368,7 @@ void Elector::take(Instant now, Effects& out) {
   record.lease = config_.timing.lease;
   record.cause = seen_.present && seen_.record.held() ? "took over from " + seen_.record.holder : "elected";
   if (!config_.traits.chooses_epoch) record.epoch = std::max(next_epoch(floor_, seen_.record.epoch), seen_.floor);
-  note(false, "standing for the key: " + verdict_.why, out);
+  note(false, "claiming the key: " + verdict_.why, out);
   state_ = State::kTaking;
   act(now, WriteRequest::Kind::kTake, std::move(record), out);
   wake_ = Instant::never();
@@ -376,7 +378,7 @@ void Elector::took(Instant now, const Result<WriteOutcome>& outcome, Effects& ou
   state_ = State::kFollowing;
   const bool leaving = wish_ && wish_->stay_out;
   if (!outcome) {
-    note(true, "the claim was not answered: " + outcome.error().message, out);
+    note(true, "the store did not answer the claim: " + outcome.error().message, out);
     // It may have happened, and only a look can show it. A release without the version would look like a theft.
     must_look_ = true;
     if (leaving) {
@@ -407,11 +409,11 @@ void Elector::took(Instant now, const Result<WriteOutcome>& outcome, Effects& ou
     release(now, out);
   } else if (now >= sent_ + sent_timing_.renew_deadline) {
     BW_PROBE("election: a claim is answered after its own end");
-    note(true, "the claim was answered too late to be used", out);
+    note(true, "the store answered the claim too late", out);
     wake_ = now;
   } else if (kept_shorter(term_)) {
     BW_PROBE("election: the store keeps a shorter lease");
-    note(false, "the claim has another lease than it is to have", out);
+    note(false, "the store recorded another lease than requested", out);
     wake_ = now + jittered(config_.timing.retry) /
                       16;  // then as a claim of ours that is found, with the lease as it is to be
   } else {

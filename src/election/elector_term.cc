@@ -11,7 +11,8 @@ namespace bellwether::election {
 namespace {
 
 constexpr int kReleaseTries = 3;
-constexpr const char* kKeptShorter = "the store keeps a shorter lease than it was sent, and others wait for that only";
+constexpr const char* kKeptShorter =
+    "the store recorded a shorter lease than requested, and other candidates wait only for that";
 
 }  // namespace
 
@@ -72,7 +73,7 @@ void Elector::renew(Instant now, Effects& out) {
 
 void Elector::renewed(Instant now, const Result<WriteOutcome>& outcome, Effects& out) {
   if (!outcome) {
-    note(true, "a renewal was not confirmed: " + outcome.error().message, out);
+    note(true, "the store did not confirm a renewal: " + outcome.error().message, out);
     next_renewal_ = now + jittered(std::min(config_.timing.retry, term_timing_.retry));
     schedule_term();
     return;
@@ -102,7 +103,7 @@ void Elector::renewed(Instant now, const Result<WriteOutcome>& outcome, Effects&
   count_from_sent();
   next_renewal_ = sent_ + jittered(config_.timing.renew_every);
   if (now >= ends_) {
-    end_term(now, EndReason::kExpired, "the renewal was confirmed after its own end", out);
+    end_term(now, EndReason::kExpired, "the store confirmed the renewal after the end of the term", out);
     return;
   }
   out.emplace_back(Renewed{ends_, now - sent_});
@@ -125,7 +126,7 @@ void Elector::still_ours(Instant now, const Observation& after, Effects& out) {
   const bool forgotten = !after.present || after.record.epoch < ours;
   if (forgotten) {
     end_term(now, EndReason::kLostData,
-             fmt::format("the store shows {} where our epoch {} was",
+             fmt::format("the store shows {} instead of our epoch {}",
                          after.present ? fmt::format("epoch {}", after.record.epoch.value()) : std::string("nothing"),
                          ours.value()),
              out);
@@ -208,7 +209,7 @@ void Elector::released(Instant now, const Result<WriteOutcome>& outcome, Effects
   } else if (++release_tries_ < kReleaseTries) {
     if (!outcome) {
       // Perhaps it happened; then the next try finds that the version has changed, and that is the end of it.
-      note(true, "the release was not answered: " + outcome.error().message, out);
+      note(true, "the store did not answer the release: " + outcome.error().message, out);
       wake_ = now + jittered(config_.timing.retry);
       return;
     }
@@ -220,7 +221,7 @@ void Elector::released(Instant now, const Result<WriteOutcome>& outcome, Effects
     }
     observe(now, outcome->after, out);
   } else {
-    note(true, "the key could not be released; others take it when its lease has run out", out);
+    note(true, "the key could not be released; another candidate can take it when its lease has expired", out);
   }
   follow(now, jittered(config_.timing.retry), out);
 }
@@ -238,7 +239,7 @@ void Elector::follow(Instant now, Duration wait, Effects& out) {
     state_ = State::kIdle;
     wake_ = Instant::never();
     seen_any_ = false;
-    set_open(false, "does not stand any more", out);
+    set_open(false, "is no longer a candidate", out);
     out.emplace_back(Stopped{});
     return;
   }

@@ -39,9 +39,9 @@ std::optional<std::string> Evidence::against(Instant now, bool working) const {
     const auto kind = static_cast<EvidenceKind>(i);
     if (kind == EvidenceKind::kWork && !working) continue;
     if (source.bad) return fmt::format("{}: {}", to_string(kind), source.why);
-    if (!working && source.within && !source.ever_good) return std::string(to_string(kind)) + ": nothing was heard yet";
+    if (!working && source.within && !source.ever_good) return std::string(to_string(kind)) + ": no sign of life yet";
     if (working && source.within && now - source.last_good > *source.within) {
-      return fmt::format("{}: no sign of life for {} (asked for: {})", to_string(kind),
+      return fmt::format("{}: no sign of life for {} (limit: {})", to_string(kind),
                          format_duration(now - source.last_good), format_duration(*source.within));
     }
   }

@@ -68,14 +68,14 @@ Status LeaseTiming::validate() const {
     return refuse(
         fmt::format("renew deadline {} + stop grace {} + margin {} = {}, but the lease {} less {} clock drift is only "
                     "{}: the old holder could still act when the next one begins. Lengthen the lease to at least {}, "
-                    "or shorten one of the others.",
+                    "or shorten one of the other times.",
                     exact(renew_deadline), exact(stop_grace), exact(margin), exact(needed), exact(lease),
                     percent(drift), exact(usable), exact(scaled(needed, 1 / (1 - drift)))));
   }
   if (renew_every + store_timeout > renew_deadline) {
     return refuse(fmt::format(
-        "renew interval {} + store timeout {} = {}, but the renew deadline is {}: a healthy holder would lose the key "
-        "to one slow answer. Renew more often, or wait less for the store.",
+        "renew interval {} + store timeout {} = {}, but the renew deadline is {}: one slow answer would cost a healthy "
+        "holder the key. Shorten the renew interval or the store timeout.",
         exact(renew_every), exact(store_timeout), exact(renew_every + store_timeout), exact(renew_deadline)));
   }
   return {};

@@ -58,7 +58,7 @@ runtime::task<Result<LeaseRecord>> LeaseTools::amend(std::string key, std::strin
     BW_CO_TRY(const auto seen, co_await opened->look(deadline(), nullptr));
     if (!seen.present || !seen.record.held()) {
       co_return fail(Errc::kNotFound,
-                     fmt::format("nobody holds '{}'{}", key,
+                     fmt::format("'{}' has no holder{}", key,
                                  seen.record.cause.empty() ? "" : fmt::format(" ({})", seen.record.cause)));
     }
     if (only && seen.record.epoch != *only) {
@@ -68,7 +68,7 @@ runtime::task<Result<LeaseRecord>> LeaseTools::amend(std::string key, std::strin
     if (seen.foreign && !steal) {
       co_return fail(
           Errc::kUnsupported,
-          "'{}' is held by {}, a program that cannot be asked to hand over; `lease steal` takes the key away", key,
+          "'{}' is held by {}, a program that cannot hand over on request; `lease steal` takes the key from it", key,
           seen.record.holder);
     }
     WriteRequest request;
@@ -78,11 +78,12 @@ runtime::task<Result<LeaseRecord>> LeaseTools::amend(std::string key, std::strin
     request.record = steal ? stolen(seen.record, seen.floor, heir, by_) : asked_to_hand_over(seen.record, heir, by_);
     const auto outcome = co_await opened->act(std::move(request), deadline(), nullptr);
     if (!outcome) {
-      co_return fail(outcome.error().code, outcome.error().message + "; perhaps it happened: `lease show` tells");
+      co_return fail(outcome.error().code,
+                     outcome.error().message + "; the change may have happened: check with `lease show`");
     }
     if (outcome->applied) co_return seen.record;
   }
-  co_return fail(Errc::kTimeout, "'{}' changed {} times meanwhile; try again", key, kTries);
+  co_return fail(Errc::kTimeout, "'{}' changed during {} attempts; try again", key, kTries);
 }
 
 runtime::task<Result<LeaseRecord>> LeaseTools::ask_to_hand_over(std::string key, std::string heir,
@@ -108,14 +109,14 @@ runtime::task<Result<Observation>> LeaseTools::look_at_vacant(store::StoreKey& k
     auto later = co_await key.look(deadline(), nullptr);
     if (!later || later->version == seen->version) co_return later;
   }
-  co_return fail(Errc::kExists, "'{}' is held by {}: stop it, and all other candidates, first", name, holder);
+  co_return fail(Errc::kExists, "'{}' is held by {}: stop it and all other candidates first", name, holder);
 }
 
 runtime::task<Result<election::Epoch>> LeaseTools::repair(std::string key, election::Epoch floor) {
   if (store_.traits().chooses_epoch) {
     co_return fail(Errc::kUnsupported, store_.describe() +
-                                           " gives out epochs itself: raise them there (etcdutl snapshot restore "
-                                           "--bump-revision), or make this machine forget what it has seen (--forget)");
+                                           " chooses epochs itself: raise them there (etcdutl snapshot restore "
+                                           "--bump-revision), or delete this machine's record of epochs (--forget)");
   }
   BW_CO_TRY(const auto opened, store_.open(key));
   BW_CO_TRY(const auto seen, co_await look_at_vacant(*opened, key));
@@ -132,9 +133,9 @@ runtime::task<Result<election::Epoch>> LeaseTools::repair(std::string key, elect
   WriteRequest release{WriteRequest::Kind::kRelease, take.token, {}, {}};
   release.record.epoch = epoch;
   release.record.lease = take.record.lease;
-  release.record.cause = fmt::format("repaired by {}: epochs go on above {}", by_, epoch.value());
+  release.record.cause = fmt::format("repaired by {}: epochs continue above {}", by_, epoch.value());
   BW_CO_TRY(const auto taken, co_await opened->act(std::move(take), deadline(), nullptr));
-  if (!taken.applied) co_return fail(Errc::kExists, "'{}' changed meanwhile: stop all candidates first", key);
+  if (!taken.applied) co_return fail(Errc::kExists, "'{}' changed during the repair: stop all candidates first", key);
   release.expected = taken.after.version;
   BW_CO_RETURN_IF_ERROR(co_await opened->act(std::move(release), deadline(), nullptr));
   co_return epoch;
@@ -149,7 +150,7 @@ runtime::task<Result<Observation>> LeaseTools::wait_for_change(std::string key, 
     if (seen && (seen->record.epoch > epoch || !seen->record.held()) && (seen->record.held() || !held)) co_return *seen;
     co_await runtime_.sleep(kPoll);
   }
-  co_return fail(Errc::kTimeout, "nothing has changed within " + format_duration(at_most));
+  co_return fail(Errc::kTimeout, "no change within " + format_duration(at_most));
 }
 
 // --- all keys of a store ---------------------------------------------------------------------------------------------
@@ -224,7 +225,7 @@ std::string status_of(const Observation& seen) {
   const LeaseRecord& record = seen.record;
   if (!seen.present) return seen.evidence.empty() ? "never held" : "unknown: " + seen.evidence;
   if (!record.held()) return "free: " + (record.cause.empty() ? "released" : record.cause);
-  std::string status = seen.foreign ? "held by a program that keeps no epoch" : "held";
+  std::string status = seen.foreign ? "held by a program that stores no epoch" : "held";
   if (seen.sight == election::HolderSight::kDead) status = "holder is dead: " + seen.evidence;
   if (!record.heir.empty())
     status += ", asked to hand over" + (record.heir == election::kAnybody ? "" : " to " + record.heir);

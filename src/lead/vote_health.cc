@@ -18,8 +18,9 @@ void judge_reach(const std::vector<NodeReport>& nodes, const std::string& cluste
     if (!one.trouble.empty()) add_to(troubles, fmt::format("{}: {}", one.name, one.trouble));
   }
   if (troubles.empty()) return;
-  out.push_back({Severity::kWarning, "voters cannot be asked", troubles,
-                 "each that is gone is one less that may be lost; nothing below is known of them",
+  out.push_back({Severity::kWarning, "voters do not answer", troubles,
+                 "each missing voter reduces the number of voters that the cluster can lose; the findings below do not "
+                 "cover them",
                  "bellwether cluster members --cluster " + cluster});
 }
 
@@ -34,13 +35,14 @@ void judge_two(const std::vector<NodeReport>& nodes, const std::string& cluster,
     unsafe |= !one.rule.empty() && one.rule != "majority";
   }
   if (count < 2) return;
-  out.push_back({Severity::kCritical, "two nodes lead at once", who,
-                 unsafe ? "the rule of this vote permits it when the network parts: whatever they guard is done twice. "
-                          "With three nodes or more, vote.quorum: majority prevents it"
-                        : "a majority cannot have elected both: their `voters` differ, or a node votes twice because "
-                          "two processes have its name or its disk was set back. Whatever they guard is done twice",
-                 fmt::format("bellwether cluster quorum --cluster {} (on each side; then mend the network or `voters`)",
-                             cluster)});
+  out.push_back(
+      {Severity::kCritical, "two nodes lead at once", who,
+       unsafe ? "the rule of this vote permits two leaders in a network partition: their work is done twice. With "
+                "three nodes or more, vote.quorum: majority prevents it"
+              : "a majority cannot have elected both: their `voters` differ, or a node votes twice because two "
+                "processes have its name or its disk was set back. Their work is done twice",
+       fmt::format("bellwether cluster quorum --cluster {} (on each side; then repair the network or correct `voters`)",
+                   cluster)});
 }
 
 // Why the cluster has no leader, as far as the asked nodes know.
@@ -48,12 +50,12 @@ std::string causes_of(const std::vector<NodeReport>& asked) {
   std::string causes;
   for (const NodeReport& one : asked) {
     if (one.alive < one.needed) {
-      add_to(causes, fmt::format("{} sees {} alive, and {} are needed", one.name, format_count(one.alive, "voter"),
-                                 one.needed));
+      add_to(causes,
+             fmt::format("{} sees {} alive; {} are needed", one.name, format_count(one.alive, "voter"), one.needed));
     }
     if (!one.obstacle.empty()) add_to(causes, fmt::format("{}: {}", one.name, one.obstacle));
     if (!one.stands_back.empty()) add_to(causes, fmt::format("{}: {}", one.name, one.stands_back));
-    if (!one.last_end.empty()) add_to(causes, fmt::format("{}, of the last election: {}", one.name, one.last_end));
+    if (!one.last_end.empty()) add_to(causes, fmt::format("{}, last election: {}", one.name, one.last_end));
     for (const std::string& doubt : one.doubts) add_to(causes, fmt::format("{} does not believe {}", one.name, doubt));
     for (const std::string& name : one.unsigned_of)
       add_to(causes, fmt::format("{} has another key of {}", one.name, name));
@@ -69,31 +71,32 @@ void judge_none(const std::vector<NodeReport>& nodes, const std::string& cluster
   if (asked.empty()) {
     causes = "no voter could be asked";
   } else if (causes.empty()) {
-    causes = "no node says why: an election may be under way";
+    causes = "no node reports a reason: an election may be in progress";
   }
   const bool no_quorum = std::ranges::any_of(asked, [](const NodeReport& one) { return one.alive < one.needed; });
   const bool none_stands =
       !asked.empty() && std::ranges::all_of(asked, [](const NodeReport& one) { return !one.stands_back.empty(); });
-  std::string remedy = "look again with a longer --for; then bellwether cluster votes --cluster " + cluster;
+  std::string remedy = "run this again with a longer --for; then bellwether cluster votes --cluster " + cluster;
   if (no_quorum) {
-    remedy = "start the voters that are missing, or mend the network between them";
+    remedy = "start the missing voters, or repair the network between them";
   } else if (none_stands) {
-    remedy = "give a node a capability with which it may stand: agent.capabilities: [admin_election]";
+    remedy = "give a node a capability that permits a candidacy: agent.capabilities: [admin_election]";
   }
-  out.push_back({Severity::kCritical, "nobody leads", causes,
-                 "what only a leader does is not done, and clients are refused", remedy});
+  out.push_back(
+      {Severity::kCritical, "no node leads", causes, "the leader's work is not done, and clients are refused", remedy});
 }
 
 void judge_keys(const std::vector<NodeReport>& nodes, Findings& out) {
   std::string who;
   for (const NodeReport& one : nodes) {
-    for (const std::string& name : one.unsigned_of) add_to(who, fmt::format("{} refuses what {} says", one.name, name));
+    for (const std::string& name : one.unsigned_of)
+      add_to(who, fmt::format("{} refuses the messages of {}", one.name, name));
   }
   if (who.empty()) return;
-  out.push_back(
-      {Severity::kWarning, "keys of voters do not fit", who,
-       "who is not believed counts as gone: the next loss may leave no majority",
-       "openssl pkey -in NAME.key -pubout, on its own machine: the same as NAME.pem in vote.keys of the others"});
+  out.push_back({Severity::kWarning, "keys of voters do not match", who,
+                 "a voter whose messages are refused counts as lost: the next loss may leave no majority",
+                 "run openssl pkey -in NAME.key -pubout on its machine: the output must be the same as NAME.pem in "
+                 "vote.keys of the other nodes"});
 }
 
 void judge_elections(const std::vector<NodeReport>& nodes, const std::string& cluster, const lead::HealthLimits& limits,
@@ -103,10 +106,10 @@ void judge_elections(const std::vector<NodeReport>& nodes, const std::string& cl
   out.push_back(
       {most->elections_last_hour >= limits.churn_critical ? Severity::kCritical : Severity::kWarning,
        "there are too many elections",
-       fmt::format("{} took part in {} within the last hour, of which nobody won {}; 0 or 1 is healthy", most->name,
-                   format_count(most->elections_last_hour, "election"), most->failed_last_hour),
-       "each costs a time without a leader. Nodes or networks pause for longer than heartbeat_timeout, scores "
-       "change places, or somebody calls them",
+       fmt::format("{} took part in {} within the last hour, {} of them without a winner; 0 or 1 is healthy",
+                   most->name, format_count(most->elections_last_hour, "election"), most->failed_last_hour),
+       "each costs time without a leader. Causes: nodes or networks stall for longer than heartbeat_timeout, the order "
+       "of scores changes, or an operator calls elections",
        fmt::format(
            "bellwether cluster votes --messages --cluster {}; then lengthen security.election_config.heartbeat_timeout",
            cluster)});
@@ -130,9 +133,9 @@ void judge_beats(const std::vector<NodeReport>& nodes, const VoteHealthLimits& l
     if (who.empty()) continue;
     out.push_back({worst >= limits.missed_critical ? Severity::kCritical : Severity::kWarning, "heartbeats are lost",
                    who,
-                   "a few more in a row, and a leader that is well loses its office. Packets are lost, or the way "
-                   "and the machines are slow for these times",
-                   "ping the nodes; then mend the network, or lengthen security.election_config.heartbeat_timeout"});
+                   "a few more in a row, and a healthy leader loses its office. Packets are lost, or the network or "
+                   "the machines are too slow for these times",
+                   "ping the nodes; then repair the network, or lengthen security.election_config.heartbeat_timeout"});
   }
 }
 

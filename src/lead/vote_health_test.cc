@@ -56,7 +56,8 @@ TEST_F(VoteHealth, too_many_elections_are_told_with_their_number) {
   nodes[1].elections_last_hour = 10;
   const Finding finding = the("there are too many elections");
   EXPECT_EQ(finding.severity, Severity::kCritical);
-  EXPECT_THAT(finding.evidence, HasSubstr("b took part in 10 elections within the last hour, of which nobody won 2"));
+  EXPECT_THAT(finding.evidence,
+              HasSubstr("b took part in 10 elections within the last hour, 2 of them without a winner"));
   EXPECT_THAT(finding.command, HasSubstr("heartbeat_timeout"));
 }
 
@@ -73,24 +74,24 @@ TEST_F(VoteHealth, two_who_act_are_told_with_what_permits_it) {
 
 TEST_F(VoteHealth, that_nobody_leads_is_told_with_its_causes) {
   nodes[0].acts = false;
-  EXPECT_THAT(the("nobody leads").evidence, HasSubstr("an election may be under way"));
+  EXPECT_THAT(the("no node leads").evidence, HasSubstr("an election may be in progress"));
   nodes[1].last_end = "no candidate can get enough votes";
   nodes[1].doubts = {"c: a score of 2"};
-  EXPECT_EQ(the("nobody leads").evidence,
-            "b, of the last election: no candidate can get enough votes; b does not believe c: a score of 2");
-  for (NodeReport& one : nodes) one.stands_back = "it has no capability with which a node may stand";
-  EXPECT_THAT(the("nobody leads").command, HasSubstr("agent.capabilities"));
+  EXPECT_EQ(the("no node leads").evidence,
+            "b, last election: no candidate can get enough votes; b does not believe c: a score of 2");
+  for (NodeReport& one : nodes) one.stands_back = "it has no capability that permits a candidacy";
+  EXPECT_THAT(the("no node leads").command, HasSubstr("agent.capabilities"));
   nodes[2].alive = 1;
-  const Finding finding = the("nobody leads");
+  const Finding finding = the("no node leads");
   EXPECT_EQ(finding.severity, Severity::kCritical);
-  EXPECT_THAT(finding.evidence, HasSubstr("c sees 1 voter alive, and 2 are needed"));
-  EXPECT_THAT(finding.command, HasSubstr("start the voters"));
+  EXPECT_THAT(finding.evidence, HasSubstr("c sees 1 voter alive; 2 are needed"));
+  EXPECT_THAT(finding.command, HasSubstr("start the missing voters"));
 }
 
 TEST_F(VoteHealth, keys_that_do_not_fit_are_told_also_when_somebody_leads) {
   nodes[0].unsigned_of = {"c"};
-  const Finding finding = the("keys of voters do not fit");
-  EXPECT_EQ(finding.evidence, "a refuses what c says");
+  const Finding finding = the("keys of voters do not match");
+  EXPECT_EQ(finding.evidence, "a refuses the messages of c");
   EXPECT_THAT(finding.command, HasSubstr("openssl pkey"));
 }
 
@@ -99,7 +100,7 @@ TEST_F(VoteHealth, heartbeats_that_are_lost_are_told_of_who_can_be_asked) {
   nodes[2].trouble = "refused";
   lead::Findings all = judge();
   ASSERT_EQ(all.size(), 2u);
-  EXPECT_EQ(all[0].what, "voters cannot be asked");
+  EXPECT_EQ(all[0].what, "voters do not answer");
   EXPECT_EQ(all[0].evidence, "c: refused");
   EXPECT_EQ(all[1].what, "heartbeats are lost");
   EXPECT_EQ(all[1].severity, Severity::kWarning);

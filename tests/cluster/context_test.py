@@ -156,7 +156,7 @@ class Context(contexts.Test):
         self.assertEqual(self.context(cluster, "a", "result", "1" * 32)[0], 1)
         code, _, err = self.context(cluster, "a", "start")
         self.assertEqual(code, 1)
-        self.assertIn("started already", err)
+        self.assertIn("running already", err)
 
     def test_a_node_without_a_manager_is_handed_nothing(self):
         cluster = self.contexts()
@@ -166,7 +166,7 @@ class Context(contexts.Test):
         leader = self.context_leader(cluster, ["a", "b"])
         code, out, _ = self.context(cluster, "a", "transfer", "c")
         self.assertEqual(code, 1, out)
-        self.assertIn("no context manager is registered here", out)
+        self.assertIn("this node has no context manager", out)
         self.assertEqual(self.context_leader(cluster, ["a", "b"]), leader)
         request = self.submit(cluster, "c", "0.05")
         self.all_done(cluster)

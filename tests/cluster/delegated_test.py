@@ -50,7 +50,7 @@ class ByEtcd(Delegated):
         self.assertIn("decides who leads: nobody votes", text)
         code, text = cluster.operator(leader, "voters", "add", "w1")
         self.assertEqual(code, 1)
-        self.assertIn("decides who leads this cluster, so that nobody votes", text)
+        self.assertIn("elects the leader of this cluster, so there are no voters", text)
 
     def test_nobody_leads_while_etcd_is_away_and_one_does_when_it_is_back(self):
         cluster, etcd = self.led_by(Etcd, workers=1)
@@ -74,7 +74,7 @@ class ByEtcd(Delegated):
         heir, other = (name for name in cluster.names if name != leader)
 
         self.assertEqual(cluster.operator(other, "transfer", "--to", "nobody")[0], 1)
-        self.assertIn("leads already", cluster.operator(other, "transfer", "--to", leader)[1])
+        self.assertIn("is the leader already", cluster.operator(other, "transfer", "--to", leader)[1])
         until("the transfer", lambda: cluster.operator(other, "transfer", "--to", heir)[0] == 0)
         found, higher = cluster.agreed(other_than=leader)
         self.assertEqual(found, heir)
@@ -107,7 +107,7 @@ class ByEtcd(Delegated):
         cluster.start("a")
         cluster.all_alive()
         cluster.says("b", "'leadership' must be the same on all nodes")
-        until("its standing back", lambda: "'b' leaves it to quorum" in cluster.ask("a", "quorum")["stands_back"])
+        until("its standing back", lambda: "'b' lets quorum" in cluster.ask("a", "quorum")["stands_back"])
         self.assertIsNone(cluster.leader("a"))
         cluster.running["b"].stop()
         self.assertEqual(cluster.agreed(["a"])[0], "a")

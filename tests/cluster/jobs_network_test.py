@@ -44,7 +44,7 @@ class Cuts(jobs.Test):
         self.assertNotEqual(cluster.children("w2"), [], "it goes on by itself")
         cluster.world.heal()
         [extra] = until("what it says", lambda: cluster.events(client.job, "extra_load"))
-        self.assertRegex(extra["detail"], "[0-9]+ requests? a second were sent, and are not counted")
+        self.assertRegex(extra["detail"], "[0-9]+ requests? per second, which are not counted")
         result = self.ended(client, jobs.LOST)
         [lost] = result["lost"]
         missing = 2400 - result["totals"]["requests"]

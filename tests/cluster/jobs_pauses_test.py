@@ -52,7 +52,7 @@ class Pauses(jobs.Test):
         status = cluster.status(client.job)
         cluster.running["w2"].resume()
         [extra] = until("what it says", lambda: cluster.events(client.job, "extra_load"))
-        self.assertRegex(extra["detail"], "[0-9]+ requests? a second were sent, and are not counted")
+        self.assertRegex(extra["detail"], "[0-9]+ requests? per second, which are not counted")
         result = self.ended(client, jobs.LOST)
         self.assertEqual(jobs.kinds(status), ["worker_lost", "assignment_moved"])
         [lost] = result["lost"]

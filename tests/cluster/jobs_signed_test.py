@@ -153,14 +153,14 @@ class Signed(jobs.Test):
         self.assertEqual(cluster.job("list")[1], [])
         # This is, and the worker says no.
         said = cluster.failed(cluster.source(), "--sign-key", "other.key")
-        self.assertRegex(said, r"'shop\.bw' is signed by key [0-9a-f]{16}, which this worker does not trust")
+        self.assertRegex(said, r"'shop\.bw' is signed with key [0-9a-f]{16}, which this worker does not trust")
         self.assertEqual(cluster.children("w1"), [])
         cluster.all_free()
 
     def test_a_worker_without_keys_runs_none(self):
         cluster, _ = self.at_work(1, workers=1)
         said = cluster.failed(cluster.source(), "--sign-key", "load.key")
-        self.assertIn("this worker trusts nobody's: begin it with --trust-keys", said)
+        self.assertIn("this worker trusts no keys: start it with --trust-keys", said)
         # What is wrong with a keyring is told before the worker joins.
         cluster.write("empty.pub", "nothing\n")
         place = cluster.world["w1"]
@@ -177,7 +177,7 @@ class Signed(jobs.Test):
         cluster.at_work()
         worker = cluster.running["w1"].pid
         said = cluster.failed(cluster.build("--sign-key", "load.key", look=CRASH))
-        self.assertIn("its process was ended by signal 11 (Segmentation fault)", said)
+        self.assertIn("its process was killed by signal 11 (Segmentation fault)", said)
         cluster.all_free()
         said = cluster.failed(cluster.build("--sign-key", "load.key", look=CIRCLE, more=", timeout: 2s"))
         self.assertIn("its timeout of 2s is over", said)

@@ -78,7 +78,7 @@ class Running(jobs.Test):
         shutil.rmtree(files)
         status = cluster.in_state(answer["job"], "queued")
         self.assertEqual(status["queue_position"], 1)
-        until("why it waits", lambda: cluster.status(answer["job"])["why"] == "no worker is there")
+        until("why it waits", lambda: cluster.status(answer["job"])["why"] == "no worker is registered")
         # Whoever joins gets what waits.
         cluster.start("w1", "w2")
         result = self.ended(cluster.watch(answer["job"]))
@@ -147,7 +147,7 @@ class Secured(Certified, jobs.Test):
         cluster.settled()
         code, text = cluster.job("list", json_too=False)
         self.assertEqual(code, 1)
-        self.assertIn("the certificate does not say that its node is a client", text)
+        self.assertIn("the certificate does not permit its node to be a client", text)
         cluster.write("client.yaml", (cluster.folder / "client.yaml").read_text().replace("as-worker", "as-client"))
         cluster.all_free()
         result = self.ended(cluster.run(cluster.scenario(seconds=3)))

@@ -25,14 +25,14 @@ class Certificates(Certified, nodes.Test):
         unfit = {"w1": (self.certified(cluster, "w1", "of-a-stranger", authority=other),
                         "unable to get local issuer certificate", "tlsv1 alert unknown ca"),
                  "w2": (self.certified(cluster, "w2", "of-a-manager", claim=self.claim("manager", "w2")),
-                        "the certificate does not say that its node is a worker of flock/default/default",
-                        "the certificate does not say that its node is a worker of flock/default/default"),
+                        "the certificate does not permit its node to be a worker of flock/default/default",
+                        "the certificate does not permit its node to be a worker of flock/default/default"),
                  "w3": (self.certified(cluster, "w3", "of-yesterday", days=-1),
                         "certificate has expired", "certificate expired"),
                  "w4": (self.certified(cluster, "w4", "of-a-herd", claim=self.claim("worker", "w4", "herd")),
-                        "the certificate does not say that its node is a worker of flock/default/default",
-                        "the certificate does not say that its node is a worker of flock/default/default"),
-                 "w5": ({}, "", "that wants a certificate (tls.certificate)")}
+                        "the certificate does not permit its node to be a worker of flock/default/default",
+                        "the certificate does not permit its node to be a worker of flock/default/default"),
+                 "w5": ({}, "", "a missing certificate (tls.certificate)")}
         for number, (name, (tls, here, there)) in enumerate(unfit.items(), 1):
             with self.subTest(name):
                 # Long enough for some tries: a node tells of refusals once a second.
@@ -48,7 +48,7 @@ class Certificates(Certified, nodes.Test):
         cluster = self.secured(3, workers=1).start("a", "b", "w1")
         leader = cluster.agreed(["a", "b"])
         stolen = self.certified(cluster, "c", "of-b", claim=self.claim("manager", "b"))
-        reason = "the certificate is that of 'b', and its node calls itself 'c'"
+        reason = "the certificate belongs to 'b', but the node's name is 'c'"
         cluster.start("c", tls=stolen)
         cluster.says("a", reason)
         cluster.says("b", reason)
@@ -65,7 +65,7 @@ class Certificates(Certified, nodes.Test):
         cluster = self.secured(1).start()
         cluster.agreed()
         fitting = cluster.operators
-        for tls, reason in ((None, "the certificate does not say that its node is an operator"),
+        for tls, reason in ((None, "the certificate does not permit its node to be an operator"),
                             ({}, "tls.certificate")):
             with self.subTest(tls):
                 cluster.operators = tls
@@ -151,7 +151,7 @@ class Secrets(nodes.Test):
         # One that was away meanwhile has the old secret still. It is told what may be wrong, and is let in afterwards.
         cluster.start("w2", join_limit="15s")
         self.assertEqual(cluster.running["w2"].wait(), 1)
-        self.assertIn("as a node does whose secret is another one", cluster.running["w2"].tail())
+        self.assertIn("probable causes: another secret", cluster.running["w2"].tail())
         cluster.start("w2", secret={"file": str(new)})
         cluster.all_alive([*running, "w2"])
         # And so is one that is started again with the new one in its file.

@@ -50,7 +50,7 @@ class Upgrade(nodes.Test):
         cluster.builds["w1"] = self.foreign
         cluster.start("w1", join_limit="5s")
         self.assertEqual(cluster.running["w1"].wait(), 1)
-        why = "protocol 1.2 is spoken here, not 2.0; upgrade in steps of one major version"
+        why = "this node uses protocol 1.2, not 2.0; upgrade in steps of one major version"
         self.assertIn(f"refused by the other end: {why}", cluster.running["w1"].tail())
         cluster.says("a", why)
         self.assertGreater(cluster.metric("a", 'bellwether_refused_total{reason="version"}'), 0)

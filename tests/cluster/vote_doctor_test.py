@@ -50,20 +50,20 @@ class Doctor(voting.Test):
         cluster, _, _ = self.led(3)
         for name in ("a", "b"):
             cluster.running.pop(name).kill()
-        finding = self.found(cluster, "c", "nobody leads", "--for", "3s")
+        finding = self.found(cluster, "c", "no node leads", "--for", "3s")
         self.assertEqual(finding["severity"], "critical")
         until("it sees that two are gone", lambda: "c sees 1 voter alive, and 2 are needed" in self.found(
-            cluster, "c", "nobody leads")["evidence"])
-        self.assertIn("start the voters", self.found(cluster, "c", "nobody leads")["command"])
+            cluster, "c", "no node leads")["evidence"])
+        self.assertIn("start the missing voters", self.found(cluster, "c", "no node leads")["command"])
         code, findings = self.doctor(cluster, "c")
         self.assertEqual(code, 2)
-        self.assertRegex(findings["voters cannot be asked"]["evidence"], "a: .*; b: ")
+        self.assertRegex(findings["voters do not answer"]["evidence"], "a: .*; b: ")
 
     def test_none_elected_for_nobody_may_stand(self):
         cluster = self.start(self.voting(3), agent={"capabilities": ["semantic_analysis"]})
         cluster.all_alive()
-        finding = self.found(cluster, "b", "nobody leads")
-        self.assertIn("b: it has no capability with which a node may stand", finding["evidence"])
+        finding = self.found(cluster, "b", "no node leads")
+        self.assertIn("b: it has no capability that permits a candidacy", finding["evidence"])
         self.assertIn("agent.capabilities", finding["command"])
 
     def test_keys_that_do_not_fit(self):
@@ -75,8 +75,8 @@ class Doctor(voting.Test):
         self.start(cluster, "a")
         self.start(cluster, "b", "c", vote={"keys": str(cluster.folder / "others")})
         cluster.all_alive()
-        finding = self.found(cluster, "c", "keys of voters do not fit")
-        self.assertRegex(finding["evidence"], "[bc] refuses what a says")
+        finding = self.found(cluster, "c", "keys of voters do not match")
+        self.assertRegex(finding["evidence"], "[bc] refuses the messages of a")
 
     def test_lost_heartbeats(self):
         cluster, leader, _ = self.led(3)
@@ -85,7 +85,7 @@ class Doctor(voting.Test):
         cluster.world.set(leader, far, delay="900ms")
         finding = self.found(cluster, near, "heartbeats are lost")
         self.assertRegex(finding["evidence"], f"{far} has not answered .* of the last .* heartbeats of {leader}")
-        self.assertIn("mend the network", finding["command"])
+        self.assertIn("repair the network", finding["command"])
 
 
 if __name__ == "__main__":

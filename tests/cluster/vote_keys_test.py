@@ -137,14 +137,14 @@ class VoteKeys(voting.Test):
             self.assertEqual(cluster.running["a"].wait(), 104)
             for word in words:
                 self.assertIn(word, cluster.running["a"].tail())
-        refused("is not what", "Bring this node its key share", commitment=other / "key.commitment")
+        refused("does not match the commitment", "Copy this node's key share", commitment=other / "key.commitment")
         refused("needs both key_share and key_commitment", share="")
-        refused("a majority has elected", quorum="plurality")
-        refused("no key share of one", share="", commitment="", key_command=["true"])
+        refused("a majority elected", quorum="plurality")
+        refused("no key share", share="", commitment="", key_command=["true"])
         damaged = cluster.folder / "damaged"
         damaged.touch(mode=0o600)
         damaged.write_bytes((shares / "a.share").read_bytes()[:-1] + b"\0")
-        refused("is not what", share=damaged)
+        refused("does not match the commitment", share=damaged)
         (shares / "a.share").chmod(0o644)
         refused("chmod 600")
 

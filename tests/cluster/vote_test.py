@@ -101,7 +101,7 @@ class Vote(voting.Test):
         _, term = cluster.whole()
         code, text = cluster.operator("a", "elect")
         self.assertEqual(code, 1)
-        self.assertIn("the last election is too young", text)
+        self.assertIn("the last election was too recent", text)
         self.assertEqual(cluster.operator("a", "elect", "--force")[0], 0)
         until("an election was held", lambda: cluster.agreed()[1] > term)
 
@@ -188,7 +188,7 @@ capabilities = ["admin_election", "project_manager"]  # more than the others hav
         self.start(cluster, "a", vote={"key": str(cluster.folder / "a.key"), "keys": str(theirs)})
         cluster.all_alive()
         self.assertIn(cluster.agreed(["b", "c"])[0], ("b", "c"))
-        cluster.says("b", "said to be of 'a', and is not signed by its key")
+        cluster.says("b", "names 'a' as its sender is not signed with that node's key")
         self.assertGreater(dict((labels["reason"], value) for labels, value in
                                 cluster.samples("b", "bellwether_vote_refused_total"))["not_signed"], 0)
         told = cluster.ask("b", "votes", "--messages")["messages"]
@@ -199,14 +199,14 @@ capabilities = ["admin_election", "project_manager"]  # more than the others hav
         cluster = self.voting(2)
         self.start(cluster, "a", vote={"key": str(cluster.folder / "b.key"), "keys": str(cluster.folder / "keys")})
         self.assertEqual(cluster.running["a"].wait(), 104)
-        self.assertIn("nobody would believe this node", cluster.running["a"].tail())
+        self.assertIn("no voter would believe this node", cluster.running["a"].tail())
         (cluster.folder / "keys" / "a.pem").unlink()
         self.start(cluster, "b")
         self.assertEqual(cluster.running["b"].wait(), 104)
         self.assertIn("the public key of voter 'a': openssl pkey", cluster.running["b"].tail())
         cluster.start("b", leadership="vote")
         self.assertEqual(cluster.running["b"].wait(), 104)
-        self.assertIn("what is said in a scored vote is signed", cluster.running["b"].tail())
+        self.assertIn("messages of a scored vote are signed", cluster.running["b"].tail())
 
 
 if __name__ == "__main__":

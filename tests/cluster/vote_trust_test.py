@@ -27,7 +27,7 @@ class VoteTrust(voting.Test):
             agent = {"capabilities": capabilities, "attestation": self.attest(cluster, key, name, *more)}
             self.start(cluster, name, vote={"operator_key": public}, agent=agent)
         self.assertEqual(cluster.whole()[0], "c")
-        self.assertIn("the operator has attested it nothing", cluster.ask("d", "quorum")["stands_back"])
+        self.assertIn("the operator has attested no capability of it", cluster.ask("d", "quorum")["stands_back"])
 
         def seen():
             """What b has heard in an election in which all took part."""
@@ -35,7 +35,7 @@ class VoteTrust(voting.Test):
             of_b = {one["name"]: one for one in (cluster.ask("b", "votes") or {"nodes": []})["nodes"]}
             return of_b if of_b and all(one["took_part"] for one in of_b.values()) else None
         stood = until("all have taken part", seen)
-        self.assertIn("and the operator has attested it nothing", stood["a"]["doubt"])
+        self.assertIn("and the operator has attested no capability of it", stood["a"]["doubt"])
         self.assertEqual(stood["b"]["capabilities"], ["admin_election"])
         self.assertEqual(stood["c"]["doubt"], "")
         self.assertFalse(stood["d"]["stood"])
@@ -46,13 +46,13 @@ class VoteTrust(voting.Test):
         other = voting.signing_key(cluster.folder / "other.key")
         for attestation, reason in ((self.attest(cluster, key, "b"), "for the node b"),
                                     (self.attest(cluster, key, "a", name="herd"), "for the cluster herd/default"),
-                                    (self.attest(cluster, other, "a"), "the operator's key has not signed")):
+                                    (self.attest(cluster, other, "a"), "not signed with the operator's key")):
             self.start(cluster, "a", vote={"operator_key": public}, agent={"attestation": attestation})
             self.assertEqual(cluster.running["a"].wait(), 104)
             self.assertIn(reason, cluster.running["a"].tail())
         self.start(cluster, "a", agent={"attestation": attestation})
         self.assertEqual(cluster.running["a"].wait(), 104)
-        self.assertIn("checked with 'vote.operator_key', which is missing", cluster.running["a"].tail())
+        self.assertIn("needs 'vote.operator_key', which is missing", cluster.running["a"].tail())
 
     def test_a_bad_reputation_costs_votes_also_after_a_restart_of_who_remembers(self):
         cluster = self.voting(3)
@@ -65,7 +65,7 @@ class VoteTrust(voting.Test):
         admin, _ = cluster.agreed(other_than="a")
         follower = "c" if admin == "b" else "b"
         for name in (admin, follower):
-            cluster.says(name, "the reputation of 'a' is 50 % now")
+            cluster.says(name, "the reputation of 'a' is now 50 %")
         cluster.running.pop(follower).stop()
         self.start(cluster, follower, first=False, **others)
         self.start(cluster, "a", first=False, **first)
@@ -95,7 +95,7 @@ class VoteTrust(voting.Test):
         self.assertIn("HEARS NO MAJORITY", cluster.operator(far, "votes", json_too=False)[1])
         self.assertEqual(cluster.metric(far, "bellwether_vote_in_minority"), 1)
         self.assertEqual(cluster.metric(near, "bellwether_vote_unheard"), 1)
-        cluster.says(far, "with itself it hears 1 of 3 voters, a minority")
+        cluster.says(far, "including itself, it hears 1 of 3 voters, a minority")
         cluster.world.heal()
         until("all are heard again", lambda: not any((cluster.ask(name, "votes") or {"unheard": [1]})["unheard"]
                                                      for name in cluster.voters))

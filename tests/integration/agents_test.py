@@ -94,7 +94,7 @@ class Registry(Fleet):
         queue = self.write("tasks.json", json.dumps({"format": "bellwether.tasks/1", "fence": 5, "cursor": 1, "next": 4,
                                                      "past": [], "tasks": tasks}))
         run = self.agents("heartbeat", "--id", "boss", "--clean", "--queue", queue, "--epoch", 4, code=1)
-        self.assertIn("not in office", run.err)
+        self.assertIn("is not current", run.err)
         run = self.agents("heartbeat", "--id", "boss", "--clean", "--queue", queue, "--epoch", 5, "--json")
         self.assertEqual(json.loads(run.out)["handed_back"], 2)
         self.assertEqual([one["id"] for one in self.listed()["agents"]], ["boss", "silent", "well"])
@@ -103,7 +103,7 @@ class Registry(Fleet):
 
     def test_a_torn_registry_is_reported_and_set_aside_by_the_next_change(self):
         self.write("fleet.json", '{"format": "bellw')
-        self.assertIn("no registry", self.agents("list", code=1).err)
+        self.assertIn("not a registry", self.agents("list", code=1).err)
         self.assertIn(".quarantine-", self.agents("register", "--id", "a").err)
         aside = [path.read_text() for path in self.folder.glob("fleet.json.quarantine-*")]
         self.assertEqual(aside, ['{"format": "bellw'])
@@ -168,7 +168,7 @@ class Watch(Fleet):
         self.eventually("the first start", lambda: len(self.pids()) == 1 and (self.folder / "watch.json").exists())
         run = self.bellwether("watch", "--restart", "--state", self.folder / "watch.json")
         self.assertEqual(run.code, 0, run)
-        self.said.wait_for("a restart was asked for")
+        self.said.wait_for("a restart was requested")
         self.eventually("the second start", lambda: len(self.pids()) == 2)
         self.end(process)
         run = self.bellwether("watch", "--restart", "--state", self.folder / "watch.json")
@@ -195,7 +195,7 @@ class Doctor(Fleet):
         text = EXAMPLE.read_text().replace("takeover_slo: 20s", "takeover_slo: 10s")
         code, what = self.doctor("--policy", self.write("p.yaml", text), "--offline")
         self.assertEqual(code, 1)
-        self.assertIn("loop 'delay_poller' cannot keep its promise", what)
+        self.assertIn("loop 'delay_poller' cannot meet its objective", what)
 
     def test_a_store_that_does_not_answer_is_critical_and_asked_once(self):
         text = EXAMPLE.read_text().replace("127.0.0.1:6379", "127.0.0.1:1")
@@ -203,7 +203,7 @@ class Doctor(Fleet):
         self.assertEqual((code, what.count("cannot be asked")), (2, 1))
 
     def test_a_lease_is_judged_by_its_age(self):
-        for seconds, code, words in ((10, 0, ""), (100, 1, "is late"), (200, 2, "is over"),
+        for seconds, code, words in ((10, 0, ""), (100, 1, "is late"), (200, 2, "has expired"),
                                      (-60, 2, "cannot be asked")):
             via = ["--via", f"file:{self.lease(seconds)}", "--key", "default"]
             found, what = self.doctor(*via)
@@ -231,7 +231,7 @@ class Doctor(Fleet):
         fleet = self.folder / "fleet"
         run = self.bellwether("agents", "tasks", "add", "--dir", fleet, "nightly")
         self.assertEqual(run.code, 0, run)
-        self.assertIn("nobody holds", self.doctor("--dir", fleet)[1])
+        self.assertIn("has no holder", self.doctor("--dir", fleet)[1])
         (fleet / "agents.json.quarantine-2026").write_text("{torn")
         self.assertIn("a corrupt file was set aside", self.doctor("--dir", fleet)[1])
         (fleet / "tasks.json").write_text("{torn")
@@ -246,7 +246,7 @@ class Doctor(Fleet):
         sheet = self.write("p.yaml", "leader_election:\n  r: {poll_interval: 5s, lock_key: loop, lock_ttl: 15s, "
                            "release_mode: ttl_hold, command: 'true'}\n")
         self.assertEqual(self.doctor("--policy", sheet), (0, ""))
-        late = "the record of 'default' is out of the ordinary | the heartbeat of 'default' is late"
+        late = "the record of 'default' is unusual | the heartbeat of 'default' is late"
         code, what = self.doctor("--policy", sheet, "--dir", fleet)
         self.assertEqual((code, what), (1, late))
         store = f"flock:{self.folder}/locks"

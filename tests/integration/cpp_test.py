@@ -201,7 +201,7 @@ class Cpp(Served):
         whole = artifact.read_bytes()
         artifact.write_bytes(whole[:5000] + bytes([whole[5000] ^ 1]) + whole[5001:])
         for verb in ("check", "run"):
-            self.assert_refused(self.bellwether(verb, "shop.bw"), "it was changed after it was signed")
+            self.assert_refused(self.bellwether(verb, "shop.bw"), "the program was changed after it was signed")
         self.assertEqual(self.bellwether("build", file).code, 0)
         self.assertIn("not signed, so it runs on this machine only", self.bellwether("check", "shop.bw").out)
 

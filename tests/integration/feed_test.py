@@ -117,8 +117,8 @@ workflows: {w: {iterations: 1, steps: {a: {http: {get: "${BASE}/${users.name}"}}
         settings = self.write("client.yaml", f"cluster: demo\nseeds: [127.0.0.1:1]\nsecret: {{file: {secret}}}\n")
         run = self.bellwether("run", self.named(scenario), "--cluster", settings)
         self.assertNotEqual(run.code, product.PASS)
-        self.assertIn("The greatest part is the data in 'big.csv' with 19.2 MiB", run.err)
-        self.assertIn("a run on one machine can have it", run.err)
+        self.assertIn("The largest part is the data in 'big.csv' with 19.2 MiB", run.err)
+        self.assertIn("only a run on one machine can use it", run.err)
 
 
 if __name__ == "__main__":

@@ -78,7 +78,7 @@ class Work(fleet.Test):
         until("the end of all tasks", lambda: self.states() == {"done": 6})
         go.touch()
         refused = first.wait_for("task_refused")
-        self.assertIn("comes too late", refused["text"])
+        self.assertIn("is too late", refused["text"])
         self.assertEqual(first.all("task_done"), [])
         self.assertEqual({task["epoch"] for task in self.queue("--all")["tasks"]}, {2}, "higher than that of the queue")
         # The first comes back after a lease, under the epoch that the other has in its own.
@@ -179,7 +179,7 @@ class Roles(fleet.Test):
         run = self.bellwether(*self.agent_format("b", "--exit-if-follower", ttl="60s")[1:],
                               environment=self.environment())
         self.assertEqual(run.code, 0, run)
-        self.assertIn("'a' leads under epoch 1", run.err)
+        self.assertIn("'a' is the leader under epoch 1", run.err)
         self.assertEqual(list(self.agents()), ["a"])
 
     def test_it_leads_when_the_leader_was_killed(self):
@@ -207,7 +207,7 @@ class Roles(fleet.Test):
                            "--interval", "100ms", "--stale-after", "6s", "--", *words,
                            environment=self.environment())
         said = product.Reader(watch.stderr)
-        said.wait_for("'a' leads under epoch 1")
+        said.wait_for("'a' is the leader under epoch 1")
         first.signal(signal.SIGKILL)
         said.wait_for("leads the fleet, epoch 2")
         watch.send_signal(signal.SIGTERM)
@@ -255,8 +255,8 @@ class Roles(fleet.Test):
 
     def test_a_task_that_was_lost_with_its_leader_too_often_is_put_aside_and_told(self):
         leader = self.leader("a", "--attempts", "2")
-        self.put_in(state="waiting", agent="b", attempt=2, tries=2, outcome="its leader was gone before it was done")
-        told = leader.wait_for("task_failed", text="its leader was gone")
+        self.put_in(state="waiting", agent="b", attempt=2, tries=2, outcome="its leader was lost before it was done")
+        told = leader.wait_for("task_failed", text="its leader was lost")
         self.assertIn(f"tasks retry 1 --queue {self.fleet}/tasks.json", told["text"])
         self.assertEqual(self.states(), {"failed": 1})
 
@@ -303,7 +303,7 @@ class Times(fleet.Test):
         agent = self.leader("a", "--via", redis.url_at(cut.port), "--trust-empty", "--adaptive", "--ttl-max", "20s",
                             "-v", ttl="2s")
         cut.delay(0.05)
-        agent.wait_for("note", text="the lease follows the store")
+        agent.wait_for("note", text="the lease adapts to the store")
 
         def lease_ms():
             run = self.bellwether("lease", "show", "default", "--via", redis.url_at(redis.port), "--json")
@@ -351,7 +351,7 @@ class Files(fleet.Test):
         self.add(1)
         self.write("fleet/tasks.json", "no queue")
         for act in (("list",), ("add", "t2"), ("retry", "1")):
-            self.assertIn("this is no queue of tasks", self.tasks(*act, code=1).err)
+            self.assertIn("this is not a task queue", self.tasks(*act, code=1).err)
         self.assertEqual((self.fleet / "tasks.json").read_text(), "no queue")
 
     def test_a_lease_file_that_was_lost_does_not_take_the_epoch_back(self):

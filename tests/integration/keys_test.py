@@ -42,13 +42,13 @@ class Keys(product.Test):
 
     def test_nothing_is_overwritten_and_nothing_is_half_written(self):
         (self.folder / "m3.share").write_text("mine")
-        self.assertIn("m3.share' is there already", self.split(code=104).err)
+        self.assertIn("m3.share' exists", self.split(code=104).err)
         self.assertFalse((self.folder / "m1.share").exists(), "what was written before is gone again")
         self.assertEqual((self.folder / "m3.share").read_text(), "mine")
         (self.folder / "m3.share").unlink()
         self.split()
         self.private("again", b"mine")
-        self.assertIn("again' is there already", self.combine("m1.share", "m2.share", code=104).err)
+        self.assertIn("again' exists", self.combine("m1.share", "m2.share", code=104).err)
         self.assertEqual((self.folder / "again").read_bytes(), b"mine")
 
     def test_the_folder_is_made_for_its_owner_alone(self):

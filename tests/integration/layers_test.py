@@ -229,7 +229,7 @@ workflows:
         workflows = {one["name"]: one for one in ended.result["workflows"]}
         self.assertEqual(workflows["auth"]["status"], "stopped")
         self.assertEqual(workflows["browse"]["status"], "skipped")
-        self.assertIn("before what it depends on", workflows["browse"]["skipped_because"])
+        self.assertIn("before the workflows that it depends on", workflows["browse"]["skipped_because"])
         self.assertEqual(self.asked("/items"), [])
 
 

@@ -135,7 +135,7 @@ class Behaviours:
         self.group(**LAN)
         alone = self.member("a", "-n", "-E", "7")
         self.assertEqual(alone.wait(PATIENCE), 7)
-        self.assertIn("nobody has been elected within", str(alone))
+        self.assertIn("no leader was elected within", str(alone))
         self.assertEqual(alone.all("elected"), [])
 
     def test_a_leader_that_loses_its_majority_has_stopped_before_another_could_lead(self):
@@ -287,7 +287,7 @@ class Vote(InGroup, Behaviours):
         group.write("a", vote={"key": str(group.folder / "b.key"), "keys": str(group.folder / "keys")})
         one = self.member("a")
         self.assertEqual(one.wait(PATIENCE), 104)
-        self.assertIn("nobody would believe this node", str(one))
+        self.assertIn("no voter would believe this node", str(one))
 
     def test_the_score_decides_who_leads(self):
         group = self.group()

@@ -400,7 +400,7 @@ class Follows(leading.Test):
                 leader = self.leads("--ttl-min", "1s", "--ttl-max", "8s", "--trust-empty",
                                     via=f"redis://127.0.0.1:{way.port}", ttl="2s")
                 way.black()
-                leader.wait_for("note", text="the lease follows the store: 4s")
+                leader.wait_for("note", text="the lease adapts to the store: 4s")
                 way.open()
                 leader.wait_for("renewed", after=leading.boot_ns())
             if not leader.all("deposed"):

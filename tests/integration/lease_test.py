@@ -81,7 +81,7 @@ class Lease(product.Test):
         self.assertIn("ops", run.err)
 
     def test_nobody_to_ask_is_said(self):
-        self.assertIn("nobody holds", self.lease("transfer", "k", "--to", "b", code=1).err)
+        self.assertIn("has no holder", self.lease("transfer", "k", "--to", "b", code=1).err)
         self.assertEqual(self.bellwether("lease", "show", "k", "--via", self.via).code, 1)
 
     def test_unknown_stores_are_explained(self):
@@ -176,7 +176,7 @@ leader_election:
         self.assertEqual(run.code, 1, run)
         self.assertIn("metrics of 127.0.0.1", run.err)
         run = self.bellwether("lease", "list", "--policy", self.policy, "--metrics", "9464")
-        self.assertIn("'9464' is no address with a port; write HOST:PORT", run.err)
+        self.assertIn("'9464' is not an address with a port; write HOST:PORT", run.err)
         self.assert_refused(self.bellwether("lease", "list"), "--policy")
 
     def test_what_would_not_be_heeded_is_refused(self):

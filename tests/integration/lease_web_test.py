@@ -33,7 +33,7 @@ class Page(product.Test):
         process = self.start("lease", "serve", "--via", self.via, "--listen", listen, "--audit", self.audit,
                              *arguments)
         self.errors = product.Reader(process.stderr)
-        line = self.errors.wait_for("are shown on")
+        line = self.errors.wait_for("are at http://")
         self.port = int(re.search(r":(\d+)/$", line).group(1))
         self.process = process
         return process

@@ -124,15 +124,15 @@ class LocalCluster(local_nodes.Test):
     def test_what_is_wrong_is_said_before_anything_is_started(self):
         (self.dir).mkdir()
         (self.dir / "thesis.txt").write_text("years of work")
-        self.assertIn("has something else in it", self.up(code=WRONG).err)
+        self.assertIn("contains other files", self.up(code=WRONG).err)
         self.assertEqual([path.name for path in self.dir.iterdir()], ["thesis.txt"])
         (self.dir / "thesis.txt").unlink()
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = taken.getsockname()[1]
             run = self.up("--base-port", str(port), code=NO)
-            self.assertIn(f"port {port} (TCP) of 127.0.0.1, which is for 'm1', is taken", run.err)
+            self.assertIn(f"another process uses port {port} (TCP) of 127.0.0.1, which 'm1' needs", run.err)
         self.assertIn("--managers is 0", self.up("--managers", "0", code=WRONG).err)
-        self.assertIn("none is above 65535", self.up("--base-port", "65535", code=WRONG).err)
+        self.assertIn("the last port is 65535", self.up("--base-port", "65535", code=WRONG).err)
         self.assertIn("there is no local cluster", self.cluster("status", code=NO).err)
         self.assertIn("there is no local cluster", self.cluster("down", code=NO).err)
         run = self.cluster("up", code=WRONG, environment={"BELLWETHER_NAME": "me"})
@@ -151,7 +151,7 @@ class LocalCluster(local_nodes.Test):
         self.cluster("down")
         (self.dir / "w1.yaml").write_text("cluster: [this is no name]\n")
         run = self.up(code=NO)
-        self.assertIn("'w1' has ended; its last words in", run.err)
+        self.assertIn("'w1' has ended; the last lines of", run.err)
         self.assertIn("w1.yaml:1", run.err)
         self.assertEqual(processes_of(self.dir), [])
 

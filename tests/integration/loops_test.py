@@ -70,7 +70,7 @@ class Loops(product.Test):
         run = self.quit(process)
         self.assertEqual({tuple(act) for act in self.acts()}, {("r", "test:r", "me", self.acts()[0][3])})
         self.assertIn("loop r: leads, epoch", run.err)
-        self.assertIn("gives its lock back", run.err)
+        self.assertIn("releases its lock", run.err)
         self.assertEqual(self.redis.cli("GET", "test:r").strip(), "")
 
     def test_the_inventory_shows_holders_times_and_how_long_guarded_data_was_idle(self):

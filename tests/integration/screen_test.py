@@ -95,7 +95,7 @@ class Looks(ScreenTest):
         terminal.keys("x", "n")
         terminal.shows("q quit", without=("Keys",))
         terminal.keys("p")
-        terminal.shows("paused  0:", "p resume", "paused: nothing begins", without=("running",))
+        terminal.shows("paused  0:", "p resume", "paused: no iterations start", without=("running",))
         terminal.keys("p")
         before = self.requests(terminal.shows("running  0:", "p pause", without=("p resume",)))
         until("more requests after the pause", lambda: self.requests(terminal.text()) > before)

@@ -132,7 +132,7 @@ class EtcdStore(Test):
 
     def test_wrong_urls(self):
         self.says("etcd:", "open: invalid:", "host")
-        self.says("etcd://h/path", "open: invalid:", "comes nothing")
+        self.says("etcd://h/path", "open: invalid:", "nothing may follow")
         self.says("etcds://h?colour=red", "open: invalid:", "colour", "password_file, ca, cert, key, verify")
 
 

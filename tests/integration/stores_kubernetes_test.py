@@ -114,7 +114,7 @@ class KubernetesStore(Test):
                        {"client": (certificate, key), "ca": authority}, {"token": "good", "insecure": True},
                        {"client_data": (certificate, key), "ca_data": authority}):
             self.says(self.url_of(server, **access), "look: ok")
-        self.says(self.url_of(server, token="bad", ca=authority), "look: refused:", "does not know us")
+        self.says(self.url_of(server, token="bad", ca=authority), "look: refused:", "authentication failed")
         self.says(self.url_of(server, token="reader", ca=authority), "look: ok", "take: refused:", "a Role must permit")
         self.says(self.url_of(server, token="good"), "look: tls:", "certificate")
         self.says(self.url_of(server, name="nowhere", token="good", ca=authority), "take: not_found:", "nowhere")
@@ -133,7 +133,7 @@ class KubernetesStore(Test):
 
     def test_wrong_files(self):
         self.says(f"k8s:?kubeconfig={self.folder / 'none'}", "open: not_found:", "none")
-        self.says(f"k8s:?kubeconfig={self.write('text', 'just text')}", "open: invalid:", "no kubeconfig")
+        self.says(f"k8s:?kubeconfig={self.write('text', 'just text')}", "open: invalid:", "not a kubeconfig")
         config = kubeconfig(self.folder / "config", "https://127.0.0.1:1")
         self.says(f"k8s:?kubeconfig={config}&context=other", "open: invalid:", "no context 'other'")
         self.says(f"k8s:?kubeconfig={config}&colour=red", "open: invalid:", "colour")

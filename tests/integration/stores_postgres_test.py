@@ -18,7 +18,7 @@ class PostgresStore(Test):
 
     def test_what_it_holds_is_a_row_for_people_to_see(self):
         postgres = self.up(Postgres(self.folder / "a"))
-        self.says(postgres.url, "doubt=1", "never kept leases", "take: ok holder=prober")
+        self.says(postgres.url, "doubt=1", "never stored leases", "take: ok holder=prober")
         self.assertEqual(postgres.psql("select holder, lease_ms from bellwether_leases where key = 'probe'"),
                          "prober|15000")
         self.says(postgres.url, "look: ok holder=prober", "doubt=0")
@@ -36,7 +36,7 @@ class PostgresStore(Test):
         self.assertNotIn("doubt=1", probe(both))
         primary.stop()
         standby.promote()
-        self.says(standby.url, "look: ok holder=prober", "doubt=1", "what was written last may be lost")
+        self.says(standby.url, "look: ok holder=prober", "doubt=1", "its last writes may be lost")
 
     def test_rights(self):
         postgres = self.up(Postgres(self.folder / "a"))

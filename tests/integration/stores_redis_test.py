@@ -48,14 +48,14 @@ class RedisStore(Test):
         self.says(redis.url, "look: ok holder=somebody", "foreign=1", "never expires", "refused: ok holder=somebody")
         redis.cli("DEL", "probe")
         redis.cli("LPUSH", "probe", "x")
-        self.says(redis.url, "look: invalid:", "something else than a lock")
+        self.says(redis.url, "look: invalid:", "a value that is not a lock")
 
     def test_an_emptied_server_is_not_believed(self):
         redis = self.up(Redis(self.folder / "a"))
-        self.assertIn("doubt=1", self.says(redis.url, "never kept leases").splitlines()[0])
+        self.assertIn("doubt=1", self.says(redis.url, "never stored leases").splitlines()[0])
         self.says(redis.url, "look: ok holder=prober", "doubt=0")
         redis.cli("FLUSHALL")
-        self.says(redis.url, "doubt=1", "never kept leases, or has lost all its data")
+        self.says(redis.url, "doubt=1", "never stored leases, or has lost all its data")
         self.says(redis.url, "doubt=1", "this Redis is new", key="another")
 
     def test_a_failover_leaves_everything_in_doubt(self):
@@ -67,7 +67,7 @@ class RedisStore(Test):
         self.says(replica.url, "look: refused:", "a replica of 127.0.0.1:%d" % primary.port, "name its primary")
         primary.stop()
         replica.promote()
-        self.says(replica.url, "look: ok holder=prober", "doubt=1", "what was written last may be lost")
+        self.says(replica.url, "look: ok holder=prober", "doubt=1", "its last writes may be lost")
         both = f"redis://127.0.0.1:{primary.port},127.0.0.1:{replica.port}/0"
         self.says(both, "look: ok holder=prober")
 

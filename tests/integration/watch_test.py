@@ -38,7 +38,7 @@ class Watch(product.Test):
         found = [one for one in result["run"]["generator"]["findings"] if one["cause"] == cause]
         self.assertTrue(found, result["run"]["generator"])
         events = [one for one in result["events"] if one["kind"] == "generator_saturated"]
-        self.assertTrue(any("what helps:" in one["detail"] for one in events), result["events"])
+        self.assertTrue(any("remedy:" in one["detail"] for one in events), result["events"])
         for one in found:
             self.assertLessEqual(one["from"], one["to"])
         return found[0]

@@ -169,7 +169,7 @@ void Bootstrap::on(Instant now, const event::ProbeAnswered& answer, Effects& eff
   if (winner == nullptr) return;  // another one was first, or it came too late
   winner->progress = Progress::kJoining;
   winner->deadline = now + settings_.join_timeout;
-  winner->outcome = "answered, was asked to let the node join";
+  winner->outcome = "answered the probe; the join request is pending";
   for (Candidate& other : candidates_) {
     if (other.progress != Progress::kProbing) continue;
     effects.push_back(effect::CancelProbe{other.place});
@@ -218,7 +218,7 @@ void Bootstrap::on(Instant now, const event::Tick&, Effects& effects) {
       c.outcome = fmt::format("no answer in {} ms", settings_.probe_timeout.ms());
     } else if (c.progress == Progress::kJoining) {
       effects.push_back(effect::CancelJoin{c.place});
-      c.outcome = "answered the probe, but not the request to join";
+      c.outcome = "answered the probe, but not the join request";
     } else {
       continue;
     }

@@ -55,7 +55,7 @@ class NameCache {
   };
   // Nothing when a query is needed.
   const Entry* find(Instant now, const Question& question) const;
-  // A TTL of zero or less is none: the default holds.
+  // A TTL of zero or less means the default.
   void answered(Instant now, const Question& question, std::vector<HostPort> places, Duration ttl);
   void failed(Instant now, const Question& question);
   std::size_t size() const { return entries_.size(); }

@@ -87,13 +87,13 @@ std::string PeerCache::encode() const {
 
 Result<PeerCache> PeerCache::decode(std::string_view text, PeerCacheSettings settings) {
   const auto broken = [](std::string_view what) {
-    return fail(Errc::kProtocol, "the file of peers cannot be used: " + std::string(what));
+    return fail(Errc::kProtocol, "the peer file cannot be used: " + std::string(what));
   };
   if (text.size() > kBytesMax) return broken("it is too long");
   std::string_view title = take_line(text);
   if (!title.starts_with(kTitle)) return broken("it does not begin with 'bellwether-peers'");
   if (title.substr(kTitle.size()) != kVersion) {
-    return fail(Errc::kUnsupported, "the file of peers was written by another version");
+    return fail(Errc::kUnsupported, "the peer file was written by another version");
   }
   PeerCache cache(settings);
   while (true) {
@@ -101,18 +101,19 @@ Result<PeerCache> PeerCache::decode(std::string_view text, PeerCacheSettings set
     std::string_view line = take_line(text);
     const std::string_view first = take_word(line);
     if (first == "end") {
-      if (line != std::to_string(cache.peers_.size()) || !text.empty()) return broken("its end does not fit");
+      if (line != std::to_string(cache.peers_.size()) || !text.empty())
+        return broken("its last line does not match its contents");
       return cache;
     }
     const auto place = parse_host_port(first, 0);
     const auto seen = parse_u64(take_word(line));
     const auto successes = parse_u64(take_word(line));
-    if (!place || !is_storable(*place) || !seen || !successes || !line.empty()) return broken("a line makes no sense");
+    if (!place || !is_storable(*place) || !seen || !successes || !line.empty()) return broken("a line is invalid");
     if (*seen > static_cast<uint64_t>(INT64_MAX / kMillisecond) || *successes == 0) return broken("a number is wrong");
     if (cache.peers_.size() == kPeersMax) return broken("it has too many peers");
     const auto kept = static_cast<uint32_t>(std::min<uint64_t>(*successes, settings.successes_max));
     if (!cache.peers_.emplace(*place, Peer{{static_cast<int64_t>(*seen) * kMillisecond}, kept}).second) {
-      return broken("a peer is there twice");
+      return broken("it lists a peer twice");
     }
   }
 }

@@ -9,7 +9,7 @@ namespace bellwether::health {
 namespace {
 
 std::string missing_in(const ManagerStates::Sight& sight) {
-  if (!sight.registers_read) return "its registers of jobs are not read yet";
+  if (!sight.registers_read) return "it has not read the job registers yet";
   if (sight.workers == 0) return "no worker is known yet";
   if (sight.unheard == 0) return {};
   return fmt::format("{} of {} workers have not reported yet", sight.unheard, sight.workers);

@@ -49,7 +49,7 @@ class ManagerStates {
 
   ManagerState state() const { return state_; }
   bool hands_out() const { return state_ == ManagerState::kActive; }
-  // For people: what it waits for, or has gone on without; else empty.
+  // For people: the data that it waits for, or continues without; else empty.
   const std::string& reason() const { return reason_; }
 
  private:

@@ -38,7 +38,7 @@ TEST_F(ManagerStateTest, it_waits_a_moment_for_others_than_the_first) {
 TEST_F(ManagerStateTest, unread_registers_hold_it_back) {
   states.look(at_ms(2'000), {false, 1, 0});
   EXPECT_EQ(states.state(), ManagerState::kSyncing);
-  EXPECT_EQ(states.reason(), "its registers of jobs are not read yet");
+  EXPECT_EQ(states.reason(), "it has not read the job registers yet");
 }
 
 TEST_F(ManagerStateTest, who_never_reports_stops_the_others_only_for_so_long) {

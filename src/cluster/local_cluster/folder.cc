@@ -76,13 +76,13 @@ Result<std::string> read_file(const std::string& path, std::size_t most) {
 
 Result<std::string> new_secret() {
   std::array<unsigned char, kSecretBytes> bytes{};
-  if (RAND_bytes(bytes.data(), bytes.size()) != 1) return fail(Errc::kIo, "the system gives no randomness");
+  if (RAND_bytes(bytes.data(), bytes.size()) != 1) return fail(Errc::kIo, "the system's source of randomness failed");
   return base64_of({reinterpret_cast<const char*>(bytes.data()), bytes.size()}) + "\n";
 }
 
 tl::unexpected<Error> not_ours(const std::string& folder) {
   return fail(Errc::kInvalid,
-              fmt::format("'{}' has something else in it: name an empty folder, or a new one, with --cluster", folder));
+              fmt::format("'{}' contains other files: name an empty or a new folder with --cluster", folder));
 }
 
 // Leaves nothing behind in a folder of another user, not even a lock.
@@ -93,7 +93,7 @@ Status make_folder(const std::string& path) {
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
     return fail_errno(errno, fmt::format("making the folder '{}'", path));
   const bool empty = fs::is_empty(path, code);
-  if (code) return failed(code, fmt::format("looking into '{}'", path));
+  if (code) return failed(code, fmt::format("reading '{}'", path));
   const bool ours = empty || fs::exists(fmt::format("{}/{}", path, kRecord), code) ||
                     fs::exists(fmt::format("{}/{}", path, kLock), code);
   return ours ? Status() : not_ours(path);
@@ -127,7 +127,7 @@ Result<Folder> Folder::open(const std::string& path, Use use) {
       ::open((fmt::format("{}/{}", absolute, kLock)).c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (folder.lock_ < 0) return fail_errno(errno, fmt::format("locking '{}'", absolute));
   if (::flock(folder.lock_, LOCK_EX | LOCK_NB) != 0) {
-    return fail(Errc::kExists, "another `bellwether cluster up` or `down` is at work with '{}'", absolute);
+    return fail(Errc::kExists, "another `bellwether cluster up` or `down` is using '{}'", absolute);
   }
   return folder;
 }
@@ -140,7 +140,7 @@ Result<std::optional<Layout>> Folder::read() const {
       if (entry.path().filename() == kLock) continue;
       return not_ours(path_);
     }
-    if (code) return failed(code, fmt::format("looking into '{}'", path_));
+    if (code) return failed(code, fmt::format("reading '{}'", path_));
     return std::nullopt;
   }
   BW_TRY(const auto text, read_file(record, kMaxRecord));

@@ -21,7 +21,7 @@ std::string counted(unsigned n, const char* what) { return fmt::format("{} {}{}"
 
 Status check_number(const char* what, unsigned n, unsigned least, unsigned most) {
   if (n >= least && n <= most) return {};
-  return fail(Errc::kInvalid, "{} is {}; it is {} to {}", what, n, least, most);
+  return fail(Errc::kInvalid, "{} is {}; expected {} to {}", what, n, least, most);
 }
 
 std::string claim(const std::string& datacenter, wire::Role role, const std::string& name) {
@@ -89,13 +89,13 @@ bool lives(const ProcessMark& mark) {
 Status signal_process(const ProcessMark& mark, int number) {
   // The descriptor stays with the process that has the id now: the inspected process gets the signal.
   const auto fd = static_cast<int>(::syscall(SYS_pidfd_open, static_cast<pid_t>(mark.pid), 0));
-  if (fd < 0 && errno == ESRCH) return fail(Errc::kNotFound, "it has ended");
-  if (fd < 0) return fail_errno(errno, fmt::format("looking at process {}", mark.pid));
+  if (fd < 0 && errno == ESRCH) return fail(Errc::kNotFound, "the process has ended");
+  if (fd < 0) return fail_errno(errno, fmt::format("inspecting process {}", mark.pid));
   Status done;
   if (!lives(mark)) {
-    done = fail(Errc::kNotFound, "it has ended");
+    done = fail(Errc::kNotFound, "the process has ended");
   } else if (::syscall(SYS_pidfd_send_signal, fd, number, nullptr, 0) != 0) {
-    done = errno == ESRCH ? fail(Errc::kNotFound, "it has ended")
+    done = errno == ESRCH ? fail(Errc::kNotFound, "the process has ended")
                           : fail_errno(errno, fmt::format("signalling process {}", mark.pid));
   }
   ::close(fd);
@@ -150,8 +150,8 @@ std::string settings_of(const Layout& layout, const LocalNode& node, const std::
 
 std::string client_settings(const Layout& layout, const std::string& folder) {
   return fmt::format(
-      "# For those who ask this cluster (`bellwether cluster members --cluster THIS`). No node runs with it.\n{}role: "
-      "worker  # no voter\nlisten: {}  # who is asked first\n",
+      "# For clients and operators (`bellwether cluster members --cluster THIS`). No node runs with it.\n{}role: "
+      "worker  # no voter\nlisten: {}  # the node to ask first\n",
       common_settings(layout, kClientName, folder), layout.nodes.front().address());
 }
 
@@ -181,10 +181,10 @@ std::string encode_layout(const Layout& layout) {
 
 Result<Layout> decode_layout(std::string_view text) {
   const Json in = Json::parse(text, nullptr, false);
-  if (in.is_discarded()) return fail(Errc::kInvalid, "it is no JSON");
+  if (in.is_discarded()) return fail(Errc::kInvalid, "it is not JSON");
   try {
     if (in.at("format") != kFormat) {
-      return fail(Errc::kUnsupported, "it has format {}, and this version knows 1", in.at("format").dump());
+      return fail(Errc::kUnsupported, "it has format {}, but this version knows only 1", in.at("format").dump());
     }
     Layout layout;
     layout.shape = {in.at("managers"),    in.at("workers"), in.at("cores"),
@@ -193,10 +193,10 @@ Result<Layout> decode_layout(std::string_view text) {
     for (const Json& node : in.at("nodes")) layout.nodes.push_back(node_from(node));
     BW_RETURN_IF_ERROR(check_shape(layout.shape));
     if (layout.nodes.size() != layout.shape.managers + layout.shape.workers) {
-      return fail(Errc::kInvalid, "it names another number of nodes than it says");
+      return fail(Errc::kInvalid, "its number of nodes does not match its list");
     }
     for (const LocalNode& node : layout.nodes) {
-      if (!wire::is_name(node.name)) return fail(Errc::kInvalid, "it names a node that cannot be called so");
+      if (!wire::is_name(node.name)) return fail(Errc::kInvalid, "it has a node with an invalid name");
     }
     return layout;
   } catch (const Json::exception& wrong) {

@@ -62,7 +62,7 @@ struct LocalNode {
 
 struct Layout {
   Shape shape;
-  // All of them have been seen together once: no voter is at its first start any more.
+  // All nodes were members at the same time once, so no voter starts for the first time.
   bool formed = false;
   std::vector<LocalNode> nodes;  // managers first
   bool operator==(const Layout&) const = default;

@@ -92,13 +92,13 @@ TEST(Layout, a_record_of_something_else_is_refused) {
   layout.nodes[0].name = "../m1";
   EXPECT_EQ(decode_layout(encode_layout(layout)).error().code, Errc::kInvalid);
   layout.nodes.pop_back();
-  EXPECT_THAT(decode_layout(encode_layout(layout)).error().message, HasSubstr("another number of nodes"));
+  EXPECT_THAT(decode_layout(encode_layout(layout)).error().message, HasSubstr("number of nodes does not match"));
   EXPECT_EQ(decode_layout("{\"format\": 2}").error().code, Errc::kUnsupported);
 }
 
 TEST(Layout, a_shape_has_bounds) {
   EXPECT_TRUE(check_shape(shape(1, 0)));
-  EXPECT_THAT(check_shape(shape(0, 0)).error().message, HasSubstr("--managers is 0; it is 1 to 9"));
+  EXPECT_THAT(check_shape(shape(0, 0)).error().message, HasSubstr("--managers is 0; expected 1 to 9"));
   EXPECT_FALSE(check_shape(shape(10, 0)));
   EXPECT_FALSE(check_shape(shape(3, 101)));
   EXPECT_FALSE(check_shape(shape(3, 1, 0)));

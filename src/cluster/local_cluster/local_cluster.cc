@@ -43,8 +43,8 @@ bool is_free(int kind, uint16_t port) {
 Status check_ports(const LocalNode& node) {
   const auto taken = [&](uint16_t port, const char* kind) {
     return fail(Errc::kRefused,
-                "port {} ({}) of 127.0.0.1, which is for '{}', is taken by another process: end that one, or begin a "
-                "new cluster with another --base-port",
+                "another process uses port {} ({}) of 127.0.0.1, which '{}' needs: end that process, or start a new "
+                "cluster with another --base-port",
                 port, kind, node.name);
   };
   if (!is_free(SOCK_STREAM, node.port)) return taken(node.port, "TCP");
@@ -58,8 +58,9 @@ Status check_ports(const LocalNode& node) {
 Result<Layout> place(const Shape& shape, std::optional<uint16_t> base_port, Prng& prng) {
   if (base_port) {
     if (*base_port == 0 || *base_port + ports_of(shape) > 65'536) {
-      return fail(Errc::kInvalid, "--base-port {}: {} ports from there on are needed, and none is above 65535",
-                  *base_port, ports_of(shape));
+      return fail(Errc::kInvalid,
+                  "--base-port {}: the cluster needs {} ports from there on, but the last port is 65535", *base_port,
+                  ports_of(shape));
     }
     return make_layout(shape, *base_port);
   }
@@ -70,7 +71,8 @@ Result<Layout> place(const Shape& shape, std::optional<uint16_t> base_port, Prng
                                   [](const LocalNode& node) { return check_ports(node).has_value(); });
     if (free) return layout;
   }
-  return fail(Errc::kExhausted, "no {} ports in a row are free on 127.0.0.1: name the first of some with --base-port",
+  return fail(Errc::kExhausted,
+              "no {} consecutive ports are free on 127.0.0.1: free some, and name the first with --base-port",
               ports_of(shape));
 }
 
@@ -106,7 +108,7 @@ task<Status> end_processes(runtime::EpollRuntime& runtime, std::vector<LocalNode
     co_await runtime.sleep(kLookEvery / 2);
     alive = alive_of(nodes);
     if (alive.empty() || runtime.read_clock() < end) continue;
-    if (killing) co_return fail(Errc::kIo, "'{}' does not end, not even when it is killed", alive.front()->name);
+    if (killing) co_return fail(Errc::kIo, "'{}' does not end, even after SIGKILL", alive.front()->name);
     killing = true;
     end = runtime.read_clock() + kMaxKilled;
     for (const LocalNode* node : alive) {
@@ -126,7 +128,7 @@ Status check_environment() {
     const std::string variable = cluster::variable_of(spec);
     const char* value = store::own_environment(variable.c_str());
     if (value == nullptr || *value == '\0') continue;
-    return fail(Errc::kInvalid, "the variable {} is set, and would be taken by every node: unset it", variable);
+    return fail(Errc::kInvalid, "the variable {} is set and would apply to every node: unset it", variable);
   }
   return {};
 }
@@ -141,11 +143,11 @@ Status check_wanted(const WantedShape& wanted, const Shape& has, const std::stri
   return fail(
       Errc::kInvalid,
       fmt::format(
-          "the cluster in '{}' has {} in {}{}{} cores a worker, {} certificates, {}, and that is not what the options "
-          "say. End it with `bellwether cluster down --purge`, or name another folder with --cluster",
+          "the cluster in '{}' does not match the options: it has {} in {}{}{} cores per worker, {} certificates, {}. "
+          "Remove it with `bellwether cluster down --purge`, or name another folder with --cluster",
           folder, to_string(has), has.datacenters, has.datacenters == 1 ? " datacenter, " : " datacenters, ",
           has.cores == 0 ? "all" : std::to_string(has.cores), has.tls ? "with" : "without",
-          has.trust_keys.empty() ? "no keys of programs" : fmt::format("keys of programs in '{}'", has.trust_keys)));
+          has.trust_keys.empty() ? "no program keys" : fmt::format("program keys in '{}'", has.trust_keys)));
 }
 
 Shape shape_of(const WantedShape& wanted) {
@@ -168,7 +170,7 @@ class Start {
     BW_CO_RETURN_IF_ERROR(prepare());
     const Status done = co_await form(cancel);
     if (done) co_return std::move(sight_);
-    progress_("ending what was started");
+    progress_("ending the started nodes");
     Ended ended;
     const Status over = co_await end_processes(runtime_, started(), kMaxKilled * 3, ended, progress_);
     co_return fail(done.error().code, done.error().message + (over ? "" : ". " + over.error().message));
@@ -225,7 +227,7 @@ Status Start::prepare() {
     sight_.layout = std::move(*known);
     good = check_wanted(options_.shape, sight_.layout.shape, folder_.path());
     if (good && options_.base_port && *options_.base_port != sight_.layout.nodes.front().port) {
-      good = fail(Errc::kInvalid, "the cluster in '{}' has its ports from {} on", folder_.path(),
+      good = fail(Errc::kInvalid, "the ports of the cluster in '{}' start at {}", folder_.path(),
                   sight_.layout.nodes.front().port);
     }
   }
@@ -298,7 +300,7 @@ task<Status> Start::wait_until_well(runtime::Cancellation* cancel) {
     for (const std::size_t i : to_start_) {
       const LocalNode& node = sight_.layout.nodes[i];
       if (sight_.runs[i]) continue;
-      co_return fail(Errc::kIo, "'{}' has ended; its last words in {}:{}", node.name, folder_.log_of(node),
+      co_return fail(Errc::kIo, "'{}' has ended; the last lines of {}:{}", node.name, folder_.log_of(node),
                      folder_.last_lines(node));
     }
     co_await ask_members(runtime_, folder_, sight_);
@@ -313,7 +315,7 @@ task<Status> Start::wait_until_well(runtime::Cancellation* cancel) {
     if (!missing.empty()) text += "; " + missing;
     if (text != said) progress_(text);
     if (runtime_.read_clock() >= end) {
-      co_return fail(Errc::kTimeout, "after {} {}{}. What the nodes say is in {}/*.log",
+      co_return fail(Errc::kTimeout, "timed out after {}: {}{}. The logs of the nodes are {}/*.log",
                      format_duration(options_.limit), text,
                      sight_.trouble.empty() ? "" : fmt::format(" ({})", sight_.trouble), folder_.path());
     }

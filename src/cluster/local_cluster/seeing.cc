@@ -112,11 +112,11 @@ task<std::string> ask_started(runtime::EpollRuntime& runtime, const Folder& fold
     const auto answer = co_await ask<node::MembersAnswer>(runtime, *client, node, node::AskMembers());
     if (!answer) co_return fmt::format("'{}' does not answer yet", node.name);
     const std::vector<MemberSight> members = members_of(*answer);
-    if (!has_all(members, sight.layout)) co_return fmt::format("'{}' does not see all of them yet", node.name);
+    if (!has_all(members, sight.layout)) co_return fmt::format("'{}' does not see all nodes yet", node.name);
     const MemberSight* seen = find(sight.members, node.name);
     // It knows the others, and so their last record of this name: it raised its incarnation above that.
     if (seen == nullptr || seen->incarnation != find(members, node.name)->incarnation) {
-      co_return fmt::format("not all have heard yet that '{}' began again", node.name);
+      co_return fmt::format("not all nodes know yet that '{}' restarted", node.name);
     }
   }
   co_return "";

@@ -20,7 +20,7 @@ const char* to_string(Cause cause) {
 const char* describe(Cause cause) {
   static constexpr EnumNames<Cause> kTexts("it did not answer", "another node reported it",
                                            "another node's list shows it", "it did not answer in time",
-                                           "its process ended", "it said so", "it was gone for long");
+                                           "its process ended", "it said so", "it was gone for a long time");
   return kTexts[cause];
 }
 

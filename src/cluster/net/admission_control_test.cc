@@ -41,7 +41,7 @@ TEST_F(AdmissionControlTest, a_healthy_node_takes_in_what_stays_within_its_limit
   const auto busy = ask(1, "c1", Role::kClient, dispatch::Submit());
   ASSERT_TRUE(busy);
   EXPECT_GE(busy->again_after, Duration::seconds(9));
-  EXPECT_EQ(busy->why, "'c1' has had its fair share: 50 requests (submit) in 10s");
+  EXPECT_EQ(busy->why, "'c1' has used its share: 50 requests (submit) in 10s");
   EXPECT_FALSE(ask(1, "c1", Role::kClient, dispatch::Watch()));
   EXPECT_FALSE(ask(1, "c2", Role::kClient, dispatch::Submit()));
   EXPECT_EQ(kernel_.counts().limited[static_cast<std::size_t>(Operation::kSubmit)], 1);

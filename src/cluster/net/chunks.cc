@@ -25,7 +25,7 @@ std::string encode(const Chunk& piece) {
 }
 
 Result<Chunk> decode_chunk(Bytes bytes) {
-  if (bytes.size() < kPieceHead) return fail(Errc::kProtocol, "a piece of a chunked that is cut short");
+  if (bytes.size() < kPieceHead) return fail(Errc::kProtocol, "a chunk is truncated");
   wire::FixedReader reader(bytes);
   Chunk piece;
   piece.id = reader.get<uint64_t>();
@@ -34,10 +34,11 @@ Result<Chunk> decode_chunk(Bytes bytes) {
   piece.type = reader.get<uint16_t>();
   piece.bytes = bytes.subspan(kPieceHead);
   if (piece.size > wire::kMaxBytesInPieces) {
-    return fail(Errc::kTooLarge, "a chunked of {} bytes is above the limit of {}", piece.size, wire::kMaxBytesInPieces);
+    return fail(Errc::kTooLarge, "a chunked message of {} bytes exceeds the limit of {}", piece.size,
+                wire::kMaxBytesInPieces);
   }
   if (piece.bytes.empty() || piece.bytes.size() != wire::piece_bytes(piece.size, piece.index)) {
-    return fail(Errc::kProtocol, "a piece of a chunked that is no piece of it");
+    return fail(Errc::kProtocol, "the size of a chunk does not match its message");
   }
   return piece;
 }
@@ -52,13 +53,13 @@ std::string encode(const ChunkManifest& manifest) {
 
 Result<ChunkManifest> decode_chunk_manifest(Bytes bytes) {
   if (bytes.size() != kManifestBytes)
-    return fail(Errc::kProtocol, "the manifest of a chunked answer answer has another length");
+    return fail(Errc::kProtocol, "the manifest of a chunked answer has a wrong length");
   wire::FixedReader reader(bytes);
   ChunkManifest manifest;
   manifest.id = reader.get<uint64_t>();
   manifest.size = reader.get<uint64_t>();
   if (manifest.size == 0 || manifest.size > wire::kMaxBytesInPieces)
-    return fail(Errc::kTooLarge, "a chunked of a size that is none");
+    return fail(Errc::kTooLarge, "a chunked message has an impossible size");
   return manifest;
 }
 
@@ -71,7 +72,7 @@ std::string encode(const ChunkFetch& fetch) {
 }
 
 Result<ChunkFetch> decode_chunk_fetch(Bytes bytes) {
-  if (bytes.size() != kFetchBytes) return fail(Errc::kProtocol, "a question for a chunked has another length");
+  if (bytes.size() != kFetchBytes) return fail(Errc::kProtocol, "a request for a chunk has a wrong length");
   wire::FixedReader reader(bytes);
   ChunkFetch fetch;
   fetch.id = reader.get<uint64_t>();
@@ -103,7 +104,7 @@ Status Chunks::make_room(Instant now, const Kept& where, const void* connection,
   std::size_t own = 0;
   for (auto at = where.lower_bound({connection, 0}); at != where.end() && at->first.first == connection; ++at) ++own;
   if (own >= kMaxOfOne || bytes_ + size > kMaxBytes) {
-    return fail(Errc::kExhausted, "too many large messages are under way here");
+    return fail(Errc::kExhausted, "too many large messages are in transfer");
   }
   return {};
 }
@@ -112,7 +113,7 @@ Result<std::optional<std::string>> Chunks::add(Instant now, const void* connecti
   const Key key{connection, piece.id};
   auto at = coming_.find(key);
   if (at == coming_.end()) {
-    if (piece.index != 0) return fail(Errc::kProtocol, "a chunked that does not begin with its first piece");
+    if (piece.index != 0) return fail(Errc::kProtocol, "a chunked message does not start with its first chunk");
     BW_RETURN_IF_ERROR(make_room(now, coming_, connection, piece.size));
     at = coming_.emplace(key, Chunked{{}, piece.size, piece.type, now + kKept}).first;
     bytes_ += piece.size;
@@ -123,7 +124,7 @@ Result<std::optional<std::string>> Chunks::add(Instant now, const void* connecti
   if (!fits) {
     bytes_ -= chunked.size;
     coming_.erase(at);
-    return fail(Errc::kProtocol, "pieces of a chunked that do not go together");
+    return fail(Errc::kProtocol, "the chunks of a message do not match");
   }
   chunked.bytes += as_text(piece.bytes);
   if (chunked.bytes.size() < chunked.size) return std::optional<std::string>();
@@ -134,7 +135,8 @@ Result<std::optional<std::string>> Chunks::add(Instant now, const void* connecti
 }
 
 Result<ChunkManifest> Chunks::keep(Instant now, const void* connection, std::string body) {
-  if (body.size() > wire::kMaxBytesInPieces) return fail(Errc::kTooLarge, "an answer above the limit of a chunked");
+  if (body.size() > wire::kMaxBytesInPieces)
+    return fail(Errc::kTooLarge, "the answer exceeds the limit of a chunked message");
   BW_RETURN_IF_ERROR(make_room(now, waiting_, connection, body.size()));
   const ChunkManifest manifest{++next_, body.size()};
   bytes_ += body.size();
@@ -145,7 +147,7 @@ Result<ChunkManifest> Chunks::keep(Instant now, const void* connection, std::str
 Result<std::string> Chunks::fetch(const void* connection, const ChunkFetch& fetch) {
   const auto at = waiting_.find({connection, fetch.id});
   if (at == waiting_.end() || fetch.index >= wire::pieces_of(at->second.size)) {
-    return fail(Errc::kNotFound, "there is no such chunked any more");
+    return fail(Errc::kNotFound, "the chunked message no longer exists");
   }
   std::string piece(wire::piece_of(at->second.bytes, fetch.index));
   if (fetch.index + 1 == wire::pieces_of(at->second.size)) {

@@ -19,7 +19,7 @@ constexpr std::size_t kMaxBytes = 4096;
 std::string_view wrong_members(const quorum::Configuration& of) {
   for (const auto* list : {&of.voters, &of.next}) {
     const bool ascends = std::adjacent_find(list->begin(), list->end(), std::greater_equal<>()) == list->end();
-    if (!ascends || (!list->empty() && list->front() == quorum::kNobody)) return "members that are no set";
+    if (!ascends || (!list->empty() && list->front() == quorum::kNobody)) return "members out of order or listed twice";
   }
   return "";
 }
@@ -51,7 +51,7 @@ constexpr auto kDescription<Configuration> = describe<Configuration, &cluster::w
 
 template <>
 constexpr auto kDescription<Eligibility> = describe<Eligibility>(
-    "a eligibility", field<&Eligibility::health>(1, at_most(8)), field<&Eligibility::priority>(2),
+    "an eligibility", field<&Eligibility::health>(1, at_most(8)), field<&Eligibility::priority>(2),
     field<&Eligibility::electable>(3), field<&Eligibility::active>(4), field<&Eligibility::state>(5));
 
 template <>
@@ -71,7 +71,7 @@ constexpr auto kDescription<Superseded> =
     describe<Superseded>("an end of a life", field<&Superseded::life>(1, fixed()));
 
 template <>
-constexpr auto kDescription<WhoAreYou> = describe<WhoAreYou>("a question for a greeting");
+constexpr auto kDescription<WhoAreYou> = describe<WhoAreYou>("a request for a greeting");
 
 template <>
 constexpr auto kDescription<PreVote> =
@@ -210,7 +210,7 @@ task<quorum::Start> ElectionDriver::load() {
     }
     listener_.on_note(true, record.error().message);
   } else if (!stored) {
-    listener_.on_note(true, "what this voter has voted cannot be read: " + stored.error().message);
+    listener_.on_note(true, "this voter's record of votes cannot be read: " + stored.error().message);
   } else if (settings_.first_start) {
     start.found = quorum::Start::Found::kNew;
     co_return start;
@@ -218,8 +218,8 @@ task<quorum::Start> ElectionDriver::load() {
     listener_.on_note(
         true,
         fmt::format(
-            "nothing is known of earlier votes of '{}', so it follows and does not vote. If it has never been a voter "
-            "of this cluster, start it once with --first-start; if its disk was lost, let a new voter take its place",
+            "'{}' has no record of its earlier votes, so it follows and does not vote. If it has never been a voter of "
+            "this cluster, start it once with --first-start; if its disk was lost, replace it by a new voter",
             settings_.self));
   }
   start.found = quorum::Start::Found::kUnreadable;
@@ -254,7 +254,7 @@ void ElectionDriver::on_message(link::Connection& connection, const wire::Inboun
   }
   if (message->from != member_id(sender)) {
     ++refused_;
-    return router_.refuse(connection, wire::Refusal::kName, "a message of an election in the name of another node");
+    return router_.refuse(connection, wire::Refusal::kName, "an election message in the name of another node");
   }
   learn(sender);
   loop_.tell(quorum::Received{std::move(*message)});
@@ -265,13 +265,13 @@ Status ElectionDriver::hand_over(const std::string& cause, const std::string& he
   if (!heir.empty()) {
     const std::vector<Voter> voters = view().voters;
     const bool known = std::any_of(voters.begin(), voters.end(), [&](const Voter& one) { return one.name == heir; });
-    if (!known) return fail(Errc::kInvalid, "'{}' is no voter of this cluster", printable(heir));
-    if (heir == settings_.self) return fail(Errc::kInvalid, "'{}' leads already", heir);
+    if (!known) return fail(Errc::kInvalid, "'{}' is not a voter of this cluster", printable(heir));
+    if (heir == settings_.self) return fail(Errc::kInvalid, "'{}' is the leader already", heir);
     wish.heir = member_id(heir);
   }
   if (!kernel_.has_heir(runtime_.boot_now())) {
     return fail(Errc::kRefused,
-                fmt::format("'{}' goes on leading: no other voter answers that could take over", settings_.self));
+                fmt::format("'{}' stays the leader: no other voter that could take over answers", settings_.self));
   }
   tell(wish);
   return {};
@@ -287,12 +287,12 @@ Status ElectionDriver::change_voters(bool add, const std::string& name) {
   learn(name);
   change_refused_.clear();
   tell(quorum::ChangeMembers{{kind, member_id(name)}});
-  if (!change_refused_.empty()) return fail(Errc::kRefused, "the voters stay as they are: " + change_refused_);
+  if (!change_refused_.empty()) return fail(Errc::kRefused, "the voters were not changed: " + change_refused_);
   return {};
 }
 
 std::string ElectionDriver::obstacle() const {
-  return kernel_.follows_only() ? "its record of votes is lost: it does not vote" : std::string();
+  return kernel_.follows_only() ? "it does not vote: its record of votes is lost" : std::string();
 }
 
 Leadership::View ElectionDriver::view() const {

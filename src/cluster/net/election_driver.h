@@ -34,7 +34,7 @@ std::string encode_message(const quorum::Message& message);
 Result<quorum::Message> decode_message(std::string_view bytes);
 
 std::string encode_record(const quorum::Record& record);
-// kInvalid: it is not what was written.
+// kInvalid: the bytes are not a stored record.
 Result<quorum::Record> decode_record(std::string_view bytes);
 
 struct ElectionSettings {

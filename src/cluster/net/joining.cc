@@ -22,7 +22,7 @@ std::string told(const std::vector<discovery::Tried>& tried) {
   for (const discovery::Tried& one : tried) {
     text += fmt::format("\n  {} ({}): {}", to_string(one.place), to_string(one.source), one.outcome);
   }
-  return tried.empty() ? " There was nobody to ask: give it seeds or dns names" : text;
+  return tried.empty() ? " No node to ask is configured: set seeds or dns" : text;
 }
 
 using UnderWay = std::map<HostPort, runtime::Cancellation*>;
@@ -58,7 +58,7 @@ task<Result<Joining::Way>> Joining::find(discovery::BootstrapSettings settings, 
   scope.cancel();
   co_await scope.join();
   scope_ = nullptr;
-  if (!outcome_) co_return fail(Errc::kCancelled, "joining was given up");
+  if (!outcome_) co_return fail(Errc::kCancelled, "joining was cancelled");
   co_return std::move(*outcome_);
 }
 

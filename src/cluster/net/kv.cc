@@ -83,10 +83,11 @@ Status Database::failed(const std::string& what) {
   const std::string text = fmt::format("{} '{}': {}", what, path_, sqlite3_errmsg(database_));
   switch (code & 0xff) {
     case SQLITE_BUSY:
-    case SQLITE_LOCKED: return fail(Errc::kExists, text + ". Another process has it open: a node runs once");
+    case SQLITE_LOCKED:
+      return fail(Errc::kExists, text + ". Another process has it open; is this node running already?");
     case SQLITE_FULL: return fail(Errc::kNoSpace, text);
     case SQLITE_CORRUPT:
-    case SQLITE_NOTADB: return fail(Errc::kInvalid, text + ". It is damaged, or something else");
+    case SQLITE_NOTADB: return fail(Errc::kInvalid, text + ". It is damaged or not a database");
     case SQLITE_PERM:
     case SQLITE_CANTOPEN:
     case SQLITE_READONLY: return fail(Errc::kRefused, text);
@@ -145,11 +146,11 @@ Result<std::string> Database::checked(const std::string& key, const std::string&
     std::string value = stored.substr(kSumBytes);
     if (with_sum(key, value) == stored) return value;
   }
-  return fail(Errc::kInvalid, "what '{}' has under '{}' is damaged", path_, key);
+  return fail(Errc::kInvalid, "the value in '{}' under '{}' is damaged", path_, key);
 }
 
 Result<std::optional<std::string>> Database::get(const std::string& key) {
-  if (broken_) return fail(Errc::kIo, "'{}' failed before", path_);
+  if (broken_) return fail(Errc::kIo, "'{}' is closed after an earlier failure", path_);
   Statement statement(database_, "SELECT value FROM kv WHERE key=?1");
   statement.bind_text(1, key);
   const int step = statement.step();
@@ -160,7 +161,7 @@ Result<std::optional<std::string>> Database::get(const std::string& key) {
 }
 
 Result<Pairs> Database::list(const std::string& prefix) {
-  if (broken_) return fail(Errc::kIo, "'{}' failed before", path_);
+  if (broken_) return fail(Errc::kIo, "'{}' is closed after an earlier failure", path_);
   Pairs found;
   Statement statement(database_, "SELECT key, value FROM kv WHERE key>=?1 ORDER BY key");
   statement.bind_text(1, prefix);
@@ -186,10 +187,10 @@ Status Database::change(const KvChange& change) {
 }
 
 Status Database::put(const std::vector<KvChange>& changes) {
-  if (broken_) return fail(Errc::kIo, "'{}' failed before", path_);
+  if (broken_) return fail(Errc::kIo, "'{}' is closed after an earlier failure", path_);
   for (const KvChange& one : changes) {
     if (one.key.size() > Kv::kKeyBytesMax || (one.value && one.value->size() > Kv::kValueBytesMax)) {
-      return fail(Errc::kTooLarge, "a value for '{}' that is too large to keep", one.key.substr(0, 64));
+      return fail(Errc::kTooLarge, "the value for '{}' is too large to store", one.key.substr(0, 64));
     }
   }
   if (run("BEGIN IMMEDIATE") != SQLITE_OK) return failed("writing");

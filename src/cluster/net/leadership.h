@@ -82,7 +82,7 @@ class Leadership {
   virtual std::vector<VoteMessageView> vote_messages() const { return {}; }
   // An election at an operator's request; `forced`: also soon after the last one. kRefused says why none begins.
   virtual Status call_election(bool) {
-    return fail(Errc::kUnsupported, "elections are called where nodes vote by scores: leadership: vote");
+    return fail(Errc::kUnsupported, "elections can be called only in scored votes (leadership: vote)");
   }
 };
 

@@ -26,9 +26,9 @@ TEST(LeadershipCodec, members_are_a_set) {
     return read ? std::string() : read.error().message;
   };
   EXPECT_EQ(says({MemberId(1), MemberId(UINT64_MAX)}, {MemberId(2)}), "");
-  EXPECT_THAT(says({MemberId(2), MemberId(1)}, {}), HasSubstr("members that are no set"));
-  EXPECT_THAT(says({}, {MemberId(1), MemberId(1)}), HasSubstr("members that are no set"));
-  EXPECT_THAT(says({kNobody}, {}), HasSubstr("members that are no set"));
+  EXPECT_THAT(says({MemberId(2), MemberId(1)}, {}), HasSubstr("members out of order or listed twice"));
+  EXPECT_THAT(says({}, {MemberId(1), MemberId(1)}), HasSubstr("members out of order or listed twice"));
+  EXPECT_THAT(says({kNobody}, {}), HasSubstr("members out of order or listed twice"));
 }
 
 TEST(LeadershipCodec, a_refusal_of_a_newer_version_is_one_all_the_same) {

@@ -21,10 +21,10 @@ runtime::Endpoint to_runtime(const membership::Endpoint& endpoint);
 membership::Endpoint from_runtime(const runtime::Endpoint& endpoint);
 
 // What membership says.
-//   MemberEvent    something has become of a member
-//   StateArrived   what a member says of itself
-//   Refused        another process bears this node's name: this one must end
-//   LeftGroup      this node is no member any more, as the others know
+//   MemberEvent    the state of a member has changed
+//   StateArrived   the state that a member reports of itself
+//   Refused        another process has this node's name: this process must end
+//   LeftGroup      this node is no longer a member, and the others know it
 using MembershipNews =
     std::variant<membership::MemberEvent, membership::StateArrived, membership::Conflict, membership::Refused,
                  membership::JoinedGroup, membership::LeftGroup, membership::IncarnationRaised,

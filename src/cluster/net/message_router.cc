@@ -69,12 +69,11 @@ std::optional<wire::ReplyStatus> MessageRouter::not_allowed(const link::Connecti
   if (allowed && *allowed) return std::nullopt;
   const std::string what = classes_.name(inbound.type, inbound.body);
   if (!allowed) {
-    refuse(connection, wire::Refusal::kUnknownMessage,
-           what + " is none that this version knows; it was not acted upon");
+    refuse(connection, wire::Refusal::kUnknownMessage, what + " is unknown to this version and was ignored");
     return wire::ReplyStatus::kUnknownType;
   }
   refuse(connection, wire::Refusal::kSender,
-         fmt::format("{} is not for a {} to send; it was not acted upon", what, to_string(role)));
+         fmt::format("{} is not permitted for a {} and was ignored", what, to_string(role)));
   return wire::ReplyStatus::kNotPermitted;
 }
 
@@ -198,8 +197,8 @@ std::optional<wire::Busy> AdmissionControl::turns_away_at(Instant now, const wir
                               ? limiter_.fair_share()
                               : limiter_.limit(party, what.operation);
       return wire::Busy{spread(*wait, 0.1),
-                        fmt::format("'{}' has had its fair share: {} requests ({}) in {}", sender.node,
-                                    std::lround(most), to_string(what.operation), format_duration(limiter_.window()))};
+                        fmt::format("'{}' has used its share: {} requests ({}) in {}", sender.node, std::lround(most),
+                                    to_string(what.operation), format_duration(limiter_.window()))};
     }
   }
   count(counts_.admitted, what.urgency);

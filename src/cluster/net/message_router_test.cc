@@ -190,8 +190,8 @@ TEST_F(MessageRouterTest, with_a_certificate_a_node_says_what_its_role_may_say_a
   EXPECT_EQ(taker_.requests, 1);
   ASSERT_EQ(audit_.lines.size(), 6U);
   EXPECT_EQ(audit_.lines[0],
-            "sender: worker 'w1': message 200 (leadership) is not for a worker to send; it was not acted upon");
-  EXPECT_THAT(audit_.lines[4], HasSubstr("message 500 (stop) is not for a worker"));
+            "sender: worker 'w1': message 200 (leadership) is not permitted for a worker and was ignored");
+  EXPECT_THAT(audit_.lines[4], HasSubstr("message 500 (stop) is not permitted for a worker"));
 }
 
 // A voter with its own certificate sends another one's message.
@@ -224,7 +224,7 @@ TEST_F(MessageRouterTest, nobody_stands_and_nobody_leads_in_the_name_of_another)
   EXPECT_EQ(refusals_.counts().of(wire::Refusal::kName), 5U);
   EXPECT_LT(driver.kernel().term(), quorum::Term(9)) << "nothing was learnt of them";
   ASSERT_EQ(audit_.lines.size(), 5U);
-  EXPECT_EQ(audit_.lines[0], "name: manager 'n1': a message of an election in the name of another node");
+  EXPECT_EQ(audit_.lines[0], "name: manager 'n1': an election message in the name of another node");
 
   const std::string own = as("n1", quorum::Vote{});
   machine_.run(say(Role::kManager, "n1", {{200, 0, "", own}}));
@@ -239,9 +239,8 @@ TEST_F(MessageRouterTest, nobody_stands_and_nobody_leads_in_the_name_of_another)
 TEST_F(MessageRouterTest, what_no_version_knows_is_told_of_with_its_number) {
   machine_.run(say(Role::kManager, "m2", {{9'999, 0}, {500, 99}}));
   ASSERT_EQ(audit_.lines.size(), 4U);
-  EXPECT_EQ(audit_.lines[0],
-            "unknown_message: manager 'm2': message 9999 is none that this version knows; it was not acted upon");
-  EXPECT_THAT(audit_.lines[2], HasSubstr("message 500 is none"));
+  EXPECT_EQ(audit_.lines[0], "unknown_message: manager 'm2': message 9999 is unknown to this version and was ignored");
+  EXPECT_THAT(audit_.lines[2], HasSubstr("message 500 is unknown"));
 }
 
 }  // namespace

@@ -86,169 +86,184 @@ constexpr std::array kSpecs{
                 Kind::kText, "", "BELLWETHER_CLUSTER_NAME"},
     SettingSpec{"environment", "default", "Production, staging …: nodes of other environments are refused",
                 land<&C::environment>},
-    SettingSpec{"name", "", "This node's name, unique in the cluster (usual: the host's name)", land<&C::name>},
-    SettingSpec{"role", "manager", "What the node is for", land<&C::role>, Kind::kChoice, "gate|manager|worker"},
-    SettingSpec{"datacenter", "default", "Where it stands", land<&C::datacenter>},
-    SettingSpec{"region", "", "A group of datacenters that are near to each other", land<&C::region>},
-    SettingSpec{"listen", "0.0.0.0:9000", "Where it listens, TCP and UDP", land_at<kDefaultPort, &C::listen>,
+    SettingSpec{"name", "", "This node's name, unique in the cluster (default: the host's name)", land<&C::name>},
+    SettingSpec{"role", "manager", "The role of this node", land<&C::role>, Kind::kChoice, "gate|manager|worker"},
+    SettingSpec{"datacenter", "default", "The datacenter of this node", land<&C::datacenter>},
+    SettingSpec{"region", "", "The region of this node: a group of neighbouring datacenters", land<&C::region>},
+    SettingSpec{"listen", "0.0.0.0:9000", "The address to listen on, TCP and UDP", land_at<kDefaultPort, &C::listen>,
                 Kind::kPlace},
-    SettingSpec{"advertise", "", "How others reach it (usual: the address that its first peer sees)", land_advertised,
-                Kind::kPlace},
-    SettingSpec{"http", "127.0.0.1:9001", "Health and metrics over HTTP; empty: nowhere",
+    SettingSpec{"advertise", "", "The address for other nodes (default: the one that its first peer sees)",
+                land_advertised, Kind::kPlace},
+    SettingSpec{"http", "127.0.0.1:9001", "The address of health and metrics over HTTP; empty: none",
                 land_at<kDefaultPort + 1, &C::http>, Kind::kPlace},
-    SettingSpec{"seeds", "", "Nodes to ask first when it joins", land_at<kDefaultPort, &C::seeds>, Kind::kPlaces},
-    SettingSpec{"dns", "", "Names whose A, AAAA or SRV records are nodes to ask", land<&C::dns_names>, Kind::kTexts},
-    SettingSpec{"join_limit", "0s", "Give up joining after so long, with an error; 0s: never", land<&C::join_limit>,
+    SettingSpec{"seeds", "", "The nodes to contact when this node joins", land_at<kDefaultPort, &C::seeds>,
+                Kind::kPlaces},
+    SettingSpec{"dns", "", "DNS names whose A, AAAA or SRV records are nodes to contact", land<&C::dns_names>,
+                Kind::kTexts},
+    SettingSpec{"join_limit", "0s", "Time limit for joining, then exit with an error; 0s: none", land<&C::join_limit>,
                 Kind::kDuration},
     SettingSpec{"voters", "", "The names of all nodes that elect the leader, the same everywhere", land<&C::voters>,
                 Kind::kTexts},
-    SettingSpec{"leadership", kQuorum,
-                "Who decides who leads: quorum, vote (by scores), or a store's URL (etcd:, k8s:, redis:, postgres:)",
-                land<&C::leadership>},
-    SettingSpec{"leadership_lease", "0s", "There a leader is replaced after so long (0s: local 2s, lan 5s, wan 15s)",
+    SettingSpec{
+        "leadership", kQuorum,
+        "How the leader is elected: quorum, vote (by scores), or a store's URL (etcd:, k8s:, redis:, postgres:)",
+        land<&C::leadership>},
+    SettingSpec{"leadership_lease", "0s",
+                "With a store: how long the leader's lease lasts (0s: local 2s, lan 5s, wan 15s)",
                 land<&C::store_lease>, Kind::kDuration},
-    SettingSpec{"jobs", kQuorum, "Where it stands which manager has a job, and its state: quorum, or an etcd's URL",
+    SettingSpec{"jobs", kQuorum, "Where job owners and job states are stored: quorum, or the URL of an etcd",
                 land<&C::jobs>},
     SettingSpec{"replicas", "",
-                "The managers that keep jobs and results, the same everywhere (usual: the voters, up to 9)",
+                "The managers that store jobs and results, the same everywhere (default: the voters, up to 9)",
                 land<&C::replicas>, Kind::kTexts},
-    SettingSpec{"priority", "8", "Below 8: leads only when nodes with a higher one do not stand", land<&C::priority>,
-                Kind::kNumber, "0..8"},
-    SettingSpec{"gates", "false", "The cluster has gates: clients may ask these only", land<&C::has_gates>,
+    SettingSpec{"priority", "8", "Below 8: leads only if no node with a higher priority is a candidate",
+                land<&C::priority>, Kind::kNumber, "0..8"},
+    SettingSpec{"gates", "false", "The cluster has gates: clients may connect only to them", land<&C::has_gates>,
                 Kind::kFlag},
     SettingSpec{"profile", "lan", "The timing of membership and elections", land<&C::profile>, Kind::kChoice,
                 "local|lan|wan"},
-    SettingSpec{"data", "", "The folder of what must survive a restart", land<&C::data>},
-    SettingSpec{"cores", "0", "Of a worker: how many cores make load (0: all that it may use)", land<&C::cores>,
-                Kind::kNumber, "0..4096"},
-    SettingSpec{"pin", "true", "Of a worker: its load threads stay on their cores", land<&C::pin>, Kind::kFlag},
-    SettingSpec{"hand_over", "10s", "Of a worker that leaves: it waits so long for others to go on with what it runs",
+    SettingSpec{"data", "", "The folder for data that must survive a restart", land<&C::data>},
+    SettingSpec{"cores", "0", "Worker: the number of cores that make load (0: all that the process may use)",
+                land<&C::cores>, Kind::kNumber, "0..4096"},
+    SettingSpec{"pin", "true", "Worker: load threads are pinned to their cores", land<&C::pin>, Kind::kFlag},
+    SettingSpec{"hand_over", "10s", "Leaving worker: how long it waits for other workers to take over its assignments",
                 land<&C::hand_over>, Kind::kDuration},
     SettingSpec{"trust_keys", "",
-                "Of a worker: a file with public keys (PEM), or a folder of them; what they signed may run as C++",
+                "Worker: a file or folder of public keys (PEM); C++ programs signed with their keys may run",
                 land<&C::trust_keys>},
-    SettingSpec{"agent.capabilities", "admin_election", "Of a scored vote: what this node can do; decides its score",
-                land<&C::vote, &V::capabilities>, Kind::kTexts},
-    SettingSpec{"vote.quorum", "majority", "Whose votes make an admin; but for majority, two admins are possible",
+    SettingSpec{"agent.capabilities", "admin_election",
+                "Scored vote: the capabilities of this node; they count in its score", land<&C::vote, &V::capabilities>,
+                Kind::kTexts},
+    SettingSpec{"vote.quorum", "majority", "The votes that elect an admin; all rules but majority permit two admins",
                 land<&C::vote, &V::rule>, Kind::kChoice, "majority|plurality|highest_score"},
-    SettingSpec{"vote.key", "", "PEM (Ed25519): what this node signs its messages of a scored vote with",
+    SettingSpec{"vote.key", "", "Scored vote: the key (PEM, Ed25519) that signs this node's messages",
                 land<&C::vote, &V::key>},
-    SettingSpec{"vote.keys", "", "A folder with the public key of each voter, NAME.pem", land<&C::vote, &V::keys>},
-    SettingSpec{"vote.weights.uptime", "0.30", "What uptime counts in the score; the weights add up to 1",
+    SettingSpec{"vote.keys", "", "Scored vote: a folder with the public key of each voter, NAME.pem",
+                land<&C::vote, &V::keys>},
+    SettingSpec{"vote.weights.uptime", "0.30",
+                "The weight of uptime in the score; the weights add up to 1, the same on all nodes",
                 land<&C::vote, &V::weights, &vote::ScoreWeights::uptime>, Kind::kRatio},
-    SettingSpec{"vote.weights.capability", "0.20", "… capabilities; all weights are the same on all nodes",
+    SettingSpec{"vote.weights.capability", "0.20", "The weight of capabilities",
                 land<&C::vote, &V::weights, &vote::ScoreWeights::capability>, Kind::kRatio},
-    SettingSpec{"vote.weights.resources", "0.20", "… what of the machine is free",
+    SettingSpec{"vote.weights.resources", "0.20", "The weight of the machine's free resources",
                 land<&C::vote, &V::weights, &vote::ScoreWeights::resources>, Kind::kRatio},
-    SettingSpec{"vote.weights.network", "0.15", "… the network between the nodes",
+    SettingSpec{"vote.weights.network", "0.15", "The weight of the network between the nodes",
                 land<&C::vote, &V::weights, &vote::ScoreWeights::network>, Kind::kRatio},
-    SettingSpec{"vote.weights.experience", "0.15", "… the uptime of all lives",
+    SettingSpec{"vote.weights.experience", "0.15", "The weight of the total uptime over all restarts",
                 land<&C::vote, &V::weights, &vote::ScoreWeights::experience>, Kind::kRatio},
-    SettingSpec{"vote.operator_key", "",
-                "PEM, public: who attests capabilities; voters believe nothing else then. The same on all nodes",
-                land<&C::vote, &V::operator_key>},
-    SettingSpec{"agent.attestation", "", "What the operator has attested this node (bellwether keys attest)",
+    SettingSpec{
+        "vote.operator_key", "",
+        "The operator's public key (PEM); with it voters accept only attested capabilities; the same on all nodes",
+        land<&C::vote, &V::operator_key>},
+    SettingSpec{"agent.attestation", "",
+                "The operator's attestation of this node's capabilities (bellwether keys attest)",
                 land<&C::vote, &V::attestation>},
-    SettingSpec{"vote.reputation_weight", "0", "Percent of a score that a bad reputation takes; 0: none",
+    SettingSpec{"vote.reputation_weight", "0", "How much a bad reputation lowers a score, in percent; 0: not at all",
                 land_percent<&C::vote, &V::reputation_weight>, Kind::kNumber, "0..100"},
-    SettingSpec{"vote.key_share", "", "This node's key share of the key that only an admin has (bellwether keys split)",
+    SettingSpec{"vote.key_share", "", "This node's share of the admin's key (bellwether keys split)",
                 land<&C::vote, &V::key_share>},
-    SettingSpec{"vote.key_commitment", "", "What was written with the key shares, the same on all nodes",
+    SettingSpec{"vote.key_commitment", "", "The commitment file of the key shares, the same on all nodes",
                 land<&C::vote, &V::key_commitment>},
-    SettingSpec{"vote.key_command", "", "A command that runs with that key while this node is the admin: [CMD, ARG]",
+    SettingSpec{"vote.key_command", "",
+                "The command that runs with the admin's key while this node is the admin: [CMD, ARG]",
                 land<&C::vote, &V::key_command>, Kind::kTexts},
     SettingSpec{"security.election_config.discovery_timeout", "0s",
-                "Between requests for an admin (0s: lan 500ms, wan 10s)", land_timing<&vote::VoteTiming::discovery>,
-                Kind::kDuration},
+                "The time between requests for an admin (0s: lan 500ms, wan 10s)",
+                land_timing<&vote::VoteTiming::discovery>, Kind::kDuration},
     SettingSpec{"security.election_config.discovery_backoff", "0s",
-                "After an election that nobody won (0s: lan 250ms, wan 5s)",
+                "The pause after an election without a winner (0s: lan 250ms, wan 5s)",
                 land_timing<&vote::VoteTiming::discovery_backoff>, Kind::kDuration},
     SettingSpec{"security.election_config.election_timeout", "0s",
-                "After that an election is over (0s: lan 2s, wan 30s)", land_timing<&vote::VoteTiming::election>,
+                "The time limit of an election (0s: lan 2s, wan 30s)", land_timing<&vote::VoteTiming::election>,
                 Kind::kDuration},
     SettingSpec{"security.election_config.heartbeat_timeout", "0s",
-                "So long an admin is believed that says nothing (0s: lan 1s, wan 15s)", land_heartbeat_timeout,
+                "A silent admin counts as lost after this time (0s: lan 1s, wan 15s)", land_heartbeat_timeout,
                 Kind::kDuration},
     SettingSpec{"security.election_config.gather_timeout", "0s",
-                "Candidacies of all are waited for so long (0s: lan 100ms, wan 1s)",
+                "How long a node waits for all candidacies (0s: lan 100ms, wan 1s)",
                 land_timing<&vote::VoteTiming::gather>, Kind::kDuration},
-    SettingSpec{"security.election_config.transfer_timeout", "0s", "For an heir to take over (0s: lan 3s, wan 30s)",
+    SettingSpec{"security.election_config.transfer_timeout", "0s",
+                "The time limit for an heir to take over (0s: lan 3s, wan 30s)",
                 land_timing<&vote::VoteTiming::transfer>, Kind::kDuration},
     SettingSpec{"security.election_config.stop_grace", "0s",
-                "For the work to stop after the end of a term (0s: lan 100ms, wan 1s)",
+                "The time limit for the work to stop after a term (0s: lan 100ms, wan 1s)",
                 land_timing<&vote::VoteTiming::stop_grace>, Kind::kDuration},
-    SettingSpec{"security.election_config.election_min_term", "0s", "Between elections (0s: twice discovery_timeout)",
+    SettingSpec{"security.election_config.election_min_term", "0s",
+                "The shortest time between elections (0s: twice discovery_timeout)",
                 land_timing<&vote::VoteTiming::election_min_term>, Kind::kDuration, "", "CHORUS_ELECTION_MIN_TERM"},
     SettingSpec{"security.election_config.leader_min_term", "0s",
-                "An admin is not challenged for so long (0s: three times heartbeat_timeout)",
+                "How long a new admin is not challenged (0s: three times heartbeat_timeout)",
                 land_timing<&vote::VoteTiming::leader_min_term>, Kind::kDuration, "", "CHORUS_LEADER_MIN_TERM"},
-    SettingSpec{"context.serve", "false", "This node leads the making of contexts when it leads the cluster",
+    SettingSpec{"context.serve", "false", "This node generates contexts while it leads the cluster",
                 land<&C::context, &X::serves>, Kind::kFlag},
-    SettingSpec{"context.manager", "", "… with this command for each request: [PROGRAM, ARGUMENT …]",
+    SettingSpec{"context.manager", "", "The command that generates the context of a request: [PROGRAM, ARGUMENT …]",
                 land<&C::context, &X::manager>, Kind::kTexts},
-    SettingSpec{"context.jobs", "1", "So many of these run at once", land<&C::context, &X::jobs>, Kind::kNumber,
-                "1..1000"},
-    SettingSpec{"context.job_timeout", "10m", "One that takes longer is stopped, and has failed",
+    SettingSpec{"context.jobs", "1", "The number of these commands that run at once", land<&C::context, &X::jobs>,
+                Kind::kNumber, "1..1000"},
+    SettingSpec{"context.job_timeout", "10m",
+                "The time limit of such a command; then it is stopped and counts as failed",
                 land<&C::context, &X::job_timeout>, Kind::kDuration},
-    SettingSpec{"context.job_grace", "10s", "… and killed after so long", land<&C::context, &X::job_grace>,
-                Kind::kDuration},
-    SettingSpec{"context.enable_context_leadership", "true", "false: it takes the office, and leads no contexts",
-                land<&C::context, &X::settings, &context_lead::ContextSettings::enable_context_leadership>,
-                Kind::kFlag},
-    SettingSpec{"context.context_leadership_weight", "0.3", "Of fitness for contexts in the score for admin",
+    SettingSpec{"context.job_grace", "10s", "The time from stopping such a command to killing it",
+                land<&C::context, &X::job_grace>, Kind::kDuration},
+    SettingSpec{
+        "context.enable_context_leadership", "true", "false: this node may lead the cluster, but generates no contexts",
+        land<&C::context, &X::settings, &context_lead::ContextSettings::enable_context_leadership>, Kind::kFlag},
+    SettingSpec{"context.context_leadership_weight", "0.3", "The weight of fitness for contexts in the score",
                 land<&C::context, &X::settings, &context_lead::ContextSettings::context_leadership_weight>,
                 Kind::kRatio},
-    SettingSpec{"context.require_context_capability", "true", "Whoever has no context manager is handed nothing",
-                land<&C::context, &X::settings, &context_lead::ContextSettings::require_context_capability>,
-                Kind::kFlag},
-    SettingSpec{"context.auto_start_generation", "true", "A new leader begins by itself",
+    SettingSpec{
+        "context.require_context_capability", "true", "Leadership is transferred only to nodes with a context manager",
+        land<&C::context, &X::settings, &context_lead::ContextSettings::require_context_capability>, Kind::kFlag},
+    SettingSpec{"context.auto_start_generation", "true", "A new leader starts the generation by itself",
                 land<&C::context, &X::settings, &context_lead::ContextSettings::auto_start_generation>, Kind::kFlag},
-    SettingSpec{"context.generation_start_delay", "5s", "Before it does",
+    SettingSpec{"context.generation_start_delay", "5s", "The delay before it starts",
                 land<&C::context, &X::settings, &context_lead::ContextSettings::generation_start_delay>,
                 Kind::kDuration},
-    SettingSpec{"context.generation_stop_timeout", "30s", "For jobs that were asked to end",
+    SettingSpec{"context.generation_stop_timeout", "30s", "The time limit for jobs that were asked to stop",
                 land<&C::context, &X::settings, &context_lead::ContextSettings::generation_stop_timeout>,
                 Kind::kDuration},
-    SettingSpec{"context.context_failover_timeout", "60s", "For the whole of a transfer",
+    SettingSpec{"context.context_failover_timeout", "60s", "The time limit of a whole transfer",
                 land<&C::context, &X::settings, &context_lead::ContextSettings::context_failover_timeout>,
                 Kind::kDuration},
-    SettingSpec{"context.state_transfer_timeout", "30s", "For the state to reach the next leader",
+    SettingSpec{"context.state_transfer_timeout", "30s", "The time limit for sending the state to the next leader",
                 land<&C::context, &X::settings, &context_lead::ContextSettings::state_transfer_timeout>,
                 Kind::kDuration},
-    SettingSpec{"context.validation_timeout", "10s", "For the next leader to check it",
+    SettingSpec{"context.validation_timeout", "10s", "The time limit for the next leader to validate the state",
                 land<&C::context, &X::settings, &context_lead::ContextSettings::validation_timeout>, Kind::kDuration},
-    SettingSpec{"context.require_state_validation", "true", "State that was not checked is not taken",
+    SettingSpec{"context.require_state_validation", "true", "The next leader accepts only a validated state",
                 land<&C::context, &X::settings, &context_lead::ContextSettings::require_state_validation>, Kind::kFlag},
-    SettingSpec{"context.context_health_check_interval", "30s", "Between two looks at the health of all nodes",
+    SettingSpec{"context.context_health_check_interval", "30s", "The time between two health checks of all nodes",
                 land<&C::context, &X::settings, &context_lead::ContextSettings::context_health_check_interval>,
                 Kind::kDuration},
-    SettingSpec{"context.cluster_health_threshold", "0.7", "Below it no new context is made",
+    SettingSpec{"context.cluster_health_threshold", "0.7", "No new contexts below this health of the cluster",
                 land<&C::context, &X::settings, &context_lead::ContextSettings::cluster_health_threshold>,
                 Kind::kRatio},
-    SettingSpec{"context.leader_health_threshold", "0.8", "A leader below it at two checks hands over",
+    SettingSpec{"context.leader_health_threshold", "0.8", "A leader below this health at two checks hands over",
                 land<&C::context, &X::settings, &context_lead::ContextSettings::leader_health_threshold>, Kind::kRatio},
-    SettingSpec{"context.max_queue_transfer_size", "1000", "Requests that are queued or active at once",
+    SettingSpec{"context.max_queue_transfer_size", "1000", "The limit of queued and active requests together",
                 land<&C::context, &X::settings, &context_lead::ContextSettings::max_queue_transfer_size>, Kind::kNumber,
                 "1..1000"},
-    SettingSpec{"context.queue_drain_timeout", "60s", "For jobs to end by themselves before a transfer or a stop",
+    SettingSpec{"context.queue_drain_timeout", "60s", "How long jobs may finish before a transfer or a stop",
                 land<&C::context, &X::settings, &context_lead::ContextSettings::queue_drain_timeout>, Kind::kDuration},
-    SettingSpec{"context.preserve_completed_jobs", "true", "What is done goes along with a transfer",
+    SettingSpec{"context.preserve_completed_jobs", "true", "Completed requests are part of a transfer",
                 land<&C::context, &X::settings, &context_lead::ContextSettings::preserve_completed_jobs>, Kind::kFlag},
-    SettingSpec{"context.coordination_timeout", "10s", "For one question to the register or to another node",
+    SettingSpec{"context.coordination_timeout", "10s",
+                "The time limit of one request to the register or to another node",
                 land<&C::context, &X::settings, &context_lead::ContextSettings::coordination_timeout>, Kind::kDuration},
-    SettingSpec{"context.max_coordination_retries", "3", "After the first attempt",
+    SettingSpec{"context.max_coordination_retries", "3", "The number of retries after the first attempt",
                 land<&C::context, &X::settings, &context_lead::ContextSettings::max_coordination_retries>,
                 Kind::kNumber, "0..100"},
-    SettingSpec{"context.coordination_backoff", "2s", "Between attempts",
+    SettingSpec{"context.coordination_backoff", "2s", "The pause between attempts",
                 land<&C::context, &X::settings, &context_lead::ContextSettings::coordination_backoff>, Kind::kDuration},
     SettingSpec{"secret.file", "", "A file with the cluster's shared secret (or the variable BELLWETHER_AUTH_SECRET)",
                 land<&C::secret_file>, Kind::kText, "", "BELLWETHER_AUTH_SECRET_FILE"},
-    SettingSpec{"secret.previous_file", "", "… and the one before, while it is being replaced",
+    SettingSpec{"secret.previous_file", "", "A file with the former secret, while it is being replaced",
                 land<&C::previous_secret_file>, Kind::kText, "", "BELLWETHER_AUTH_SECRET_PREVIOUS_FILE"},
-    SettingSpec{"tls.certificate", "", "PEM, with its chain: proves this node's role to others", land<&C::certificate>},
-    SettingSpec{"tls.key", "", "PEM, of that certificate", land<&C::key>},
-    SettingSpec{"tls.ca", "", "PEM: who signs the certificates of this cluster", land<&C::ca>},
-    SettingSpec{"tls.verify_hostname", "true", "A peer's certificate must be for the address it is reached at",
+    SettingSpec{"tls.certificate", "", "This node's certificate with its chain (PEM): it proves the role of this node",
+                land<&C::certificate>},
+    SettingSpec{"tls.key", "", "The key of that certificate (PEM)", land<&C::key>},
+    SettingSpec{"tls.ca", "", "The CA that signs the certificates of this cluster (PEM)", land<&C::ca>},
+    SettingSpec{"tls.verify_hostname", "true", "The certificate of a peer must match its address",
                 land<&C::verify_hostname>, Kind::kFlag},
 };
 
@@ -268,7 +283,7 @@ class Check {
     for (const char* setting : {"cluster", "environment", "name", "datacenter", "region"}) {
       const std::string& text = settings_.text(setting);
       if (text.empty() || wire::is_name(text)) continue;
-      complain(setting, fmt::format("{} is {}: a name has 1 to 64 letters, digits, '-', '_' and '.'",
+      complain(setting, fmt::format("{} is {}: a name must have 1 to 64 letters, digits, '-', '_' and '.'",
                                     yaml::in_quotes(setting), yaml::in_quotes(text)));
     }
   }
@@ -276,25 +291,25 @@ class Check {
   void majority_of(std::string_view setting, std::vector<std::string> names, std::size_t most, const char* more) {
     std::sort(names.begin(), names.end());
     if (std::adjacent_find(names.begin(), names.end()) != names.end()) {
-      complain(setting, yaml::in_quotes(setting) + " names a node twice: each counts once");
+      complain(setting, yaml::in_quotes(setting) + " lists a node twice");
     }
     if (names.size() > most) {
       complain(setting, fmt::format("{} has {} names; at most {}", yaml::in_quotes(setting), names.size(), most),
-               fmt::format("5 survive the loss of 2; more only make {} slower", more));
+               fmt::format("5 survive the loss of 2; more only slow down {}", more));
     }
   }
 
   void voters(const NodeConfig& config) {
     majority_of("voters", config.voters, config.votes_by_score() ? kScoredVotersMax : kVotersMax, "elections");
     if (!config.delegates() && config.role != Role::kWorker && config.voters.empty()) {
-      complain("voters", "'voters' is missing, and this cluster elects its leader itself",
+      complain("voters", "'voters' is missing, but this cluster elects its leader itself",
                "name all nodes that vote, the same everywhere: voters: [m1, m2, m3]");
     }
     if (config.votes() && config.role == Role::kWorker) {
-      complain("voters", "'voters' names this node, which is a worker: workers do not vote");
+      complain("voters", "'voters' lists this node, but it is a worker, and workers do not vote");
     }
     if (config.votes() && !config.delegates() && config.data.empty()) {
-      complain("data", "'data' is missing, and this node votes: a vote must survive a restart",
+      complain("data", "'data' is missing: this node votes, and its votes must survive a restart",
                "data: /var/lib/bellwether");
     }
   }
@@ -304,12 +319,12 @@ class Check {
     if (settings_.given("replicas")) {
       majority_of("replicas", config.replicas, kVotersMax, "each change of a job");
       if (!config.voters.empty() && !config.votes_by_score()) {
-        complain("replicas", "'replicas' is for clusters without voters: where there are voters, they keep the jobs",
-                 "leave it out");
+        complain("replicas", "'replicas' is for clusters without voters: otherwise the voters store the jobs",
+                 "remove it");
       }
     }
     if (config.keeps_jobs() && !config.votes() && config.data.empty()) {
-      complain("data", "'data' is missing, and this node keeps jobs: they must survive a restart",
+      complain("data", "'data' is missing: this node stores jobs, and they must survive a restart",
                "data: /var/lib/bellwether");
     }
     if (!config.jobs_in_etcd()) return;
@@ -318,11 +333,12 @@ class Check {
       complain("jobs", "'jobs' is neither quorum nor the URL of an etcd: " + url.error().message);
     } else if (url->scheme != "etcd" && url->scheme != "etcds") {
       complain("jobs",
-               fmt::format("'jobs' is {}, but only etcd can have registers of jobs", yaml::in_quotes(config.jobs)),
+               fmt::format("'jobs' is {}, but of all stores only etcd can store jobs", yaml::in_quotes(config.jobs)),
                "jobs: etcd://HOST:PORT, or quorum");
     } else if (config.replicas.empty()) {
-      complain("jobs", "'jobs' is in etcd, but scenarios and results are too large for it, and no manager keeps them",
-               "name managers that do, the same everywhere: replicas: [m1, m2, m3]");
+      complain("jobs",
+               "'jobs' is in etcd, which cannot store scenarios and results (too large), and no manager stores them",
+               "name managers that store them, the same everywhere: replicas: [m1, m2, m3]");
     }
   }
 
@@ -330,7 +346,7 @@ class Check {
     if (!config.votes_by_score() || !config.votes()) return;
     if (config.vote.key.empty() || config.vote.keys.empty()) {
       complain(
-          "vote.key", "'vote' needs both key and keys: what is said in a scored vote is signed",
+          "vote.key", "'vote' needs both key and keys: messages of a scored vote are signed",
           "openssl genpkey -algorithm ed25519 -out NAME.key; openssl pkey -in NAME.key -pubout -out keys/NAME.pem");
     }
     if (const Status good = config.vote.weights.validate(); !good) {
@@ -338,7 +354,7 @@ class Check {
     }
     admin_key(config.vote);
     if (config.vote.operator_key.empty() && !config.vote.attestation.empty()) {
-      complain("agent.attestation", "'agent.attestation' is checked with 'vote.operator_key', which is missing",
+      complain("agent.attestation", "'agent.attestation' needs 'vote.operator_key', which is missing",
                "vote: {operator_key: operator.pem}, the same on all nodes");
     }
     if (const Status good = config.vote.timing.validate(); !good) {
@@ -351,11 +367,12 @@ class Check {
       complain("context.context_failover_timeout", "'context': " + good.error().message);
     }
     if (config.context.serves && !config.vote.key_command.empty()) {
-      complain("vote.key_command", "'vote.key_command' and 'context.serve' are both the work of who leads",
-               "leave one of them out: a command that needs the key can run in a cluster of its own");
+      complain("vote.key_command",
+               "'vote.key_command' and 'context.serve' exclude each other: both are the leader's work",
+               "remove one of them: a command that needs the key can run in a cluster of its own");
     }
     if (config.context.serves && (config.role != Role::kManager || !config.keeps_jobs())) {
-      complain("context.serve", "'context' needs a manager that keeps jobs, and this node is none",
+      complain("context.serve", "'context' needs a manager that stores jobs, and this node is not one",
                "role: manager, and its name among 'voters' or 'replicas'");
     }
   }
@@ -367,15 +384,14 @@ class Check {
     }
     if (vote.key_share.empty()) {
       if (!vote.key_command.empty()) {
-        complain("vote.key_command", "'vote.key_command' works with a key, and this node has no key share of one",
+        complain("vote.key_command", "'vote.key_command' needs a key, but this node has no key share",
                  "bellwether keys split; then vote: {key_share: NAME.share, key_commitment: key.commitment}");
       }
     } else if (vote.rule != vote::QuorumRule::kMajority) {
-      complain(
-          "vote.quorum",
-          fmt::format("'vote.quorum' is {}, and key shares are sent to nobody but an admin that a majority has elected",
-                      to_string(vote.rule)),
-          "vote: {quorum: majority}, or leave vote.key_share out");
+      complain("vote.quorum",
+               fmt::format("'vote.quorum' is {}, but nodes send key shares only to an admin that a majority elected",
+                           to_string(vote.rule)),
+               "vote: {quorum: majority}, or remove vote.key_share");
     }
   }
 
@@ -383,21 +399,21 @@ class Check {
     const bool timed = settings_.duration("leadership_lease") > Duration::zero();
     if (!config.delegates()) {
       if (timed) {
-        complain("leadership_lease", "'leadership_lease' is of stores, and this cluster elects its leader itself",
-                 "leave it out: the times of an election come from 'profile'");
+        complain("leadership_lease", "'leadership_lease' is for stores, but this cluster elects its leader itself",
+                 "remove it: the times of an election come from 'profile'");
       }
       return;
     }
     if (!config.voters.empty()) {
-      complain("voters", "'voters' names nodes that elect the leader, and 'leadership' a store that decides",
-               "leave one of them out: voters without leadership, or leadership without voters");
+      complain("voters", "'voters' and 'leadership' exclude each other: either voters or a store elect the leader",
+               "remove one of them");
     }
     const auto url = store::parse_store_url(config.leadership);
     if (!url) {
       complain("leadership", "'leadership' is neither quorum nor the URL of a store: " + url.error().message);
     } else if (const std::string why = reach_of(url->scheme); !why.empty()) {
       complain("leadership", fmt::format("'leadership' is {}, but {}", yaml::in_quotes(config.leadership), why),
-               "let a store decide that all nodes reach, etcd, k8s, redis or postgres, or say quorum");
+               "use quorum or a store that all nodes reach: etcd, k8s, redis or postgres");
     }
     if (const Status good = election::LeaseTiming::of(config.store_lease).validate(); !good) {
       complain("leadership_lease",
@@ -408,10 +424,9 @@ class Check {
  private:
   // Why a store of this scheme cannot decide for nodes of several machines; empty: it can.
   static std::string reach_of(std::string_view scheme) {
-    if (scheme == "memory") return "what one process remembers is seen by no other node";
-    if (scheme == "flock") return "locks of a host are seen by no node of another one";
-    if (scheme == "file")
-      return "a file is safe only where all nodes share one disk whose locks and fsync can be trusted";
+    if (scheme == "memory") return "no other node sees the memory of a process";
+    if (scheme == "flock") return "nodes on other hosts do not see the locks of a host";
+    if (scheme == "file") return "a file is safe only if all nodes share one disk with reliable locks and fsync";
     return {};
   }
 
@@ -425,7 +440,7 @@ Status check_context(const ContextChoice& choice) {
   BW_RETURN_IF_ERROR(choice.settings.validate());
   for (const Duration one : {choice.job_timeout, choice.job_grace}) {
     if (one >= Duration::millis(1) && one <= kLongestJob) continue;
-    return fail(Errc::kInvalid, "'job_timeout' is {} and 'job_grace' {}; each has 1ms to 24h",
+    return fail(Errc::kInvalid, "'job_timeout' is {} and 'job_grace' {}; expected 1ms to 24h",
                 format_duration(choice.job_timeout), format_duration(choice.job_grace));
   }
   return {};
@@ -458,7 +473,7 @@ std::optional<NodeConfig> node_config(const Settings& settings, const std::strin
   const context_lead::ContextSettings& contexts = config.context.settings;
   config.vote.weights.fitness = contexts.enable_context_leadership ? contexts.context_leadership_weight : 0;
   if (config.certificate.empty() != config.key.empty() || config.certificate.empty() != config.ca.empty()) {
-    check.complain("tls.certificate", "'tls' needs all of certificate, key and ca, or none of them");
+    check.complain("tls.certificate", "'tls' needs all of certificate, key and ca, or none");
   }
   check.leadership(config);
   check.vote(config);

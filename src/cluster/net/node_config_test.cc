@@ -119,10 +119,10 @@ TEST_F(NodeConfigTest, what_is_wrong_elsewhere_names_the_variable_or_option) {
 
 TEST_F(NodeConfigTest, settings_that_do_not_go_together_are_refused) {
   EXPECT_THAT(complaint("role: worker\n"), HasSubstr("'cluster' is missing"));
-  EXPECT_THAT(complaint("cluster: a b\nrole: worker\n"), HasSubstr("a name has 1 to 64 letters"));
+  EXPECT_THAT(complaint("cluster: a b\nrole: worker\n"), HasSubstr("a name must have 1 to 64 letters"));
   EXPECT_THAT(complaint("cluster: prod\n"), HasSubstr("'voters' is missing"));
-  EXPECT_THAT(complaint("cluster: prod\nname: m1\nvoters: [m1, m1]\ndata: x\n"), HasSubstr("names a node twice"));
-  EXPECT_THAT(complaint("cluster: prod\nname: m1\nvoters: [m1]\n"), HasSubstr("a vote must survive a restart"));
+  EXPECT_THAT(complaint("cluster: prod\nname: m1\nvoters: [m1, m1]\ndata: x\n"), HasSubstr("lists a node twice"));
+  EXPECT_THAT(complaint("cluster: prod\nname: m1\nvoters: [m1]\n"), HasSubstr("its votes must survive a restart"));
   EXPECT_THAT(complaint("cluster: prod\nname: w\nrole: worker\nvoters: [w]\ndata: x\n"), HasSubstr("do not vote"));
   EXPECT_THAT(complaint("cluster: prod\nrole: worker\ntls: {ca: ca.pem}\n"), HasSubstr("all of certificate"));
   EXPECT_THAT(complaint("cluster: prod\nrole: worker\nleadership: raft\n"), HasSubstr("'raft'"));
@@ -151,7 +151,7 @@ TEST_F(NodeConfigTest, a_store_that_does_not_reach_all_nodes_or_clashes_with_vot
     EXPECT_THAT(complaints, HasSubstr("etcd, k8s, redis or postgres"));
   }
   EXPECT_THAT(complaint("cluster: prod\nname: m1\nvoters: [m1]\nleadership: etcd://10.0.0.5\n"),
-              HasSubstr("leave one of them out"));
+              HasSubstr("remove one of them"));
   EXPECT_THAT(complaint("cluster: prod\nleadership: zk://10.0.0.5\n"), HasSubstr("there is no store 'zk:'"));
   EXPECT_THAT(complaint("cluster: prod\nleadership: redis://u:secret@10.0.0.5\n"), HasSubstr("password_file"));
   EXPECT_THAT(complaints, testing::Not(HasSubstr("secret@")));
@@ -301,7 +301,7 @@ TEST_F(NodeConfigTest, a_scored_vote_that_cannot_be_is_refused_with_the_remedy) 
               HasSubstr("openssl genpkey -algorithm ed25519"));
   EXPECT_THAT(complaint(std::string(kVoter) + "security: {election_config: {stop_grace: 10s}}\n"),
               HasSubstr("do not fit into heartbeat_timeout"));
-  EXPECT_THAT(complaint(std::string(kVoter) + "leadership_lease: 5s\n"), HasSubstr("'leadership_lease' is of stores"));
+  EXPECT_THAT(complaint(std::string(kVoter) + "leadership_lease: 5s\n"), HasSubstr("'leadership_lease' is for stores"));
   EXPECT_THAT(complaint("cluster: prod\nname: m1\nleadership: vote\n"), HasSubstr("'voters' is missing"));
 }
 
@@ -346,10 +346,10 @@ TEST_F(NodeConfigTest, context_leadership_that_cannot_be_is_refused_with_the_rem
   EXPECT_THAT(complaint(voter + "context: {queue_drain_timeout: 2m}\n"), HasSubstr("context_failover_timeout"));
   EXPECT_THAT(complaint(voter + "context: {job_timeout: 25h}\n"), HasSubstr("1ms to 24h"));
   EXPECT_THAT(complaint("cluster: prod\nrole: worker\ncontext: {serve: true}\n"),
-              HasSubstr("needs a manager that keeps jobs"));
+              HasSubstr("needs a manager that stores jobs"));
   EXPECT_THAT(complaint(voter + "context: {serve: true}\nleadership: vote\nvote: {key: a, keys: b, key_share: c, "
                                 "key_commitment: d, key_command: [e]}\n"),
-              HasSubstr("both the work of who leads"));
+              HasSubstr("exclude each other"));
 }
 
 TEST_F(NodeConfigTest, who_keeps_jobs_is_whoever_votes_or_is_named) {
@@ -370,13 +370,13 @@ TEST_F(NodeConfigTest, who_keeps_jobs_is_whoever_votes_or_is_named) {
 
 TEST_F(NodeConfigTest, jobs_that_nobody_could_keep_are_refused) {
   const std::string by_store = "cluster: prod\nname: m1\nleadership: k8s:ns\ndata: x\n";
-  EXPECT_THAT(complaint(by_store + "replicas: [m1, m2, m1]\n"), HasSubstr("'replicas' names a node twice"));
+  EXPECT_THAT(complaint(by_store + "replicas: [m1, m2, m1]\n"), HasSubstr("'replicas' lists a node twice"));
   EXPECT_THAT(complaint(by_store + "jobs: etcd://10.0.0.5\n"), HasSubstr("replicas: [m1, m2, m3]"));
   EXPECT_THAT(complaint(by_store + "replicas: [m1]\njobs: redis://10.0.0.5\n"), HasSubstr("only etcd can"));
   EXPECT_THAT(complaint(by_store + "replicas: [m1]\njobs: disk\n"), HasSubstr("neither quorum nor the URL"));
   EXPECT_THAT(complaint("cluster: prod\nname: m1\nleadership: k8s:ns\nreplicas: [m1]\n"),
               HasSubstr("they must survive a restart"));
-  EXPECT_THAT(complaint("cluster: prod\nname: m1\nvoters: [m1]\ndata: x\nreplicas: [m1]\n"), HasSubstr("leave it out"));
+  EXPECT_THAT(complaint("cluster: prod\nname: m1\nvoters: [m1]\ndata: x\nreplicas: [m1]\n"), HasSubstr("remove it"));
 }
 
 TEST_F(NodeConfigTest, no_two_settings_share_a_variable) {

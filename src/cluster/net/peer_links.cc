@@ -51,7 +51,7 @@ PeerLinks::Peer& PeerLinks::peer_at(const PeerAddress& address) {
   }
   if (peer->address != address) {
     // Another process bears the name now, or it has moved.
-    if (peer->connection != nullptr) peer->connection->close({Errc::kClosed, "the peer has another address"});
+    if (peer->connection != nullptr) peer->connection->close({Errc::kClosed, "the peer has a new address"});
     peer->address = address;
     breakers_.forget(key_of(address));
     peer->was_open = false;
@@ -140,8 +140,8 @@ task<std::unique_ptr<link::Connection>> PeerLinks::connect(Peer& peer) {
   }
   if (!to.name.empty() && (*dialled)->peer().identity.node != to.name) {
     failed(peer,
-           {Errc::kProtocol, fmt::format("{} is '{}', and not '{}'", to.endpoint.to_string(),
-                                         (*dialled)->peer().identity.node, to.name)},
+           {Errc::kProtocol,
+            fmt::format("{} is '{}', not '{}'", to.endpoint.to_string(), (*dialled)->peer().identity.node, to.name)},
            false);
     co_return nullptr;
   }
@@ -258,7 +258,7 @@ std::string name_of(const PeerAddress& address) {
 
 Error busy(const PeerAddress& address, const std::string& why, Duration again_after) {
   std::string text = fmt::format("{} is busy{}", name_of(address), why.empty() ? "" : ": " + why);
-  if (again_after > Duration::zero()) text += "; it may be asked again in " + format_duration(again_after);
+  if (again_after > Duration::zero()) text += "; try again in " + format_duration(again_after);
   return {Errc::kExhausted, std::move(text)};
 }
 
@@ -274,14 +274,14 @@ std::optional<Error> PeerLinks::left_alone(const PeerAddress& address) {
     wait = std::max(wait, breakers_.retry_in(now, key, category));
   }
   const std::string text =
-      fmt::format("{} at {} failed {} times within {} and is left alone: ", name_of(address),
+      fmt::format("{} at {} failed {} times within {}, and its circuit breaker is open: ", name_of(address),
                   address.endpoint.to_string(), breaker_settings_.failures, format_duration(breaker_settings_.window));
   const std::string last = trouble.message.empty() ? "" : fmt::format(" ({})", trouble.message);
   if (wait > Duration::zero()) {
-    return Error{Errc::kUnreachable, fmt::format("{}it is tried again in {}{}", text, format_duration(wait), last)};
+    return Error{Errc::kUnreachable, fmt::format("{}the next attempt is in {}{}", text, format_duration(wait), last)};
   }
   const bool allowed = breakers_.allow(now, key, Category::kNetwork) && breakers_.allow(now, key, Category::kProtocol);
-  if (!allowed) return Error{Errc::kUnreachable, fmt::format("{}it is being tried{}", text, last)};
+  if (!allowed) return Error{Errc::kUnreachable, fmt::format("{}an attempt is running{}", text, last)};
   return std::nullopt;
 }
 
@@ -325,7 +325,7 @@ task<Result<std::string>> PeerLinks::request(PeerAddress address, uint16_t type,
         co_return tl::unexpected(busy(address, "", held));
       }
       const bool passed = co_await pause_until(until, cancel);
-      if (!passed) co_return fail(Errc::kCancelled, "the question was taken back, or this node is ending");
+      if (!passed) co_return fail(Errc::kCancelled, "the request was cancelled, or this node is ending");
       continue;
     }
     auto why = left_alone(address);
@@ -339,7 +339,7 @@ task<Result<std::string>> PeerLinks::request(PeerAddress address, uint16_t type,
       co_return std::move(outcome.result);
     }
     const bool passed = co_await pause_until(*next, cancel);
-    if (!passed) co_return fail(Errc::kCancelled, "the question was taken back, or this node is ending");
+    if (!passed) co_return fail(Errc::kCancelled, "the request was cancelled, or this node is ending");
   }
 }
 
@@ -360,7 +360,7 @@ task<Result<wire::ReplyStatus>> PeerLinks::say(std::string key, link::Connection
     co_return status;
   }
   if (body->size() > wire::kMaxBytesInPieces) {
-    co_return fail(Errc::kTooLarge, "a message of {} bytes is above the limit of {}", body->size(),
+    co_return fail(Errc::kTooLarge, "a message of {} bytes exceeds the limit of {}", body->size(),
                    wire::kMaxBytesInPieces);
   }
   const uint64_t id = ++chunked_;
@@ -387,7 +387,7 @@ task<Result<std::string>> PeerLinks::fetch(std::string key, link::Connection* co
     if (status != wire::ReplyStatus::kOk) co_return fail(Errc::kReset, std::string(as_text(*answer)));
     whole += as_text(*answer);
   }
-  if (whole.size() != manifest.size) co_return fail(Errc::kProtocol, "an answer in pieces that are not the whole");
+  if (whole.size() != manifest.size) co_return fail(Errc::kProtocol, "the chunks of an answer do not have its size");
   co_return whole;
 }
 

@@ -66,7 +66,7 @@ class PeerLinks {
   runtime::task<Result<std::string>> request(PeerAddress peer, uint16_t type, wire::Priority priority, std::string body,
                                              Duration timeout, runtime::Cancellation* cancel,
                                              Duration* again_after = nullptr);
-  // Ends the connection to a peer that is not one any more.
+  // Ends the connection to a former peer.
   void forget(const std::string& name);
 
   // Connections that stand on this secret end in good order: requests under way on them go on, and later ones go over a

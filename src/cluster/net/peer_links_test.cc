@@ -93,7 +93,7 @@ TEST_F(PeerLinksTest, one_that_never_answered_is_no_proof_of_anything) {
 TEST_F(PeerLinksTest, somebody_else_at_the_address_is_not_taken_for_the_peer) {
   const auto answer = ask("one", {"m3", at_});
   ASSERT_FALSE(answer);
-  EXPECT_THAT(answer.error().message, testing::HasSubstr("is 'm2', and not 'm3'"));
+  EXPECT_THAT(answer.error().message, testing::HasSubstr("is 'm2', not 'm3'"));
 }
 
 TEST_F(PeerLinksTest, a_peer_that_has_moved_is_found_at_its_new_address) {

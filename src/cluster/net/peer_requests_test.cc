@@ -64,7 +64,7 @@ TEST_F(PeerRequestsTest, after_three_times_more_a_question_is_given_up) {
   const auto answer = ask_with_an_eye(again_after);
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().code, Errc::kExhausted);
-  EXPECT_EQ(answer.error().message, "'m2' is busy: the house is full; it may be asked again in 1.00ms");
+  EXPECT_EQ(answer.error().message, "'m2' is busy: the house is full; try again in 1.00ms");
   EXPECT_EQ(again_after, Duration::millis(1));
   EXPECT_EQ(turnstile_.turned_away, 4);
 }
@@ -118,7 +118,8 @@ TEST_F(PeerRequestsTest, one_that_fails_three_times_is_left_alone_and_tried_late
   const auto alone = ask("x");
   ASSERT_FALSE(alone);
   EXPECT_EQ(alone.error().code, Errc::kUnreachable);
-  EXPECT_THAT(alone.error().message, HasSubstr("failed 3 times within 30s and is left alone: it is tried again in "));
+  EXPECT_THAT(alone.error().message,
+              HasSubstr("failed 3 times within 30s, and its circuit breaker is open: the next attempt is in "));
   EXPECT_THAT(alone.error().message, HasSubstr(": refused")) << "what it was the last time";
   ASSERT_EQ(links_->breakers().size(), 1);
   EXPECT_EQ(links_->breakers().front().peer, "m2");
@@ -136,7 +137,7 @@ TEST_F(PeerRequestsTest, one_that_takes_questions_and_answers_none_is_left_alone
   ASSERT_EQ(ask("x"), "x");
   for (int i = 0; i < 3; ++i) EXPECT_EQ(in_vain().error().code, Errc::kTimeout);
   const std::string last = in_vain().error().message;
-  EXPECT_THAT(last, testing::AllOf(HasSubstr("is left alone"), HasSubstr("in time")));
+  EXPECT_THAT(last, testing::AllOf(HasSubstr("circuit breaker is open"), HasSubstr("in time")));
   EXPECT_EQ(links_->open_connections(), 1u);
 }
 

@@ -214,7 +214,7 @@ void Settings::read_option(std::string_view assignment, yaml::Diagnostics& diagn
   if (equals == std::string_view::npos || at == specs_.size()) {
     std::vector<std::string_view> names;
     for (const SettingSpec& spec : specs_) names.push_back(spec.name);
-    diagnostics.add({}, {.message = fmt::format("--set {} sets nothing", yaml::in_quotes(assignment)),
+    diagnostics.add({}, {.message = fmt::format("--set {} names no setting", yaml::in_quotes(assignment)),
                          .expected = "NAME=VALUE, where NAME is " + yaml::one_of(names),
                          .hint = yaml::did_you_mean(name, names)});
     return;

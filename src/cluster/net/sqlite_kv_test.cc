@@ -81,7 +81,7 @@ TEST_F(SqliteKvTest, a_node_that_is_started_twice_is_refused) {
   ASSERT_TRUE(put(*kv, {{"a", "1"}}));
   const Error error = opening_fails();
   EXPECT_EQ(error.code, Errc::kExists);
-  EXPECT_THAT(error.message, HasSubstr("a node runs once"));
+  EXPECT_THAT(error.message, HasSubstr("is this node running already?"));
   EXPECT_EQ(get(*kv, "a"), "1");
 }
 

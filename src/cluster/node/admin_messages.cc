@@ -30,9 +30,9 @@ constexpr std::size_t kMaxVoteJson = 128 * 1024;
 
 std::string_view wrong_secret(const AskSecrets& ask) {
   using Act = AskSecrets::Act;
-  if (ask.act != Act::kLearn && !ask.text.empty()) return "a text, and nothing that is to be learned";
-  if (ask.act == Act::kLearn && ask.text.empty()) return "no text that is to be learned";
-  return (ask.act == Act::kUse || ask.act == Act::kForget) && ask.id == 0 ? "no id of the one that is meant" : "";
+  if (ask.act != Act::kLearn && !ask.text.empty()) return "a secret text that the act does not need";
+  if (ask.act == Act::kLearn && ask.text.empty()) return "no text of a secret to learn";
+  return (ask.act == Act::kUse || ask.act == Act::kForget) && ask.id == 0 ? "no id of a secret" : "";
 }
 
 }  // namespace
@@ -40,13 +40,13 @@ std::string_view wrong_secret(const AskSecrets& ask) {
 // --- what is asked ---------------------------------------------------------------------------------------------------
 
 template <>
-constexpr auto kDescription<AskMembers> = describe<AskMembers>("a question for members");
+constexpr auto kDescription<AskMembers> = describe<AskMembers>("a request for members");
 template <>
-constexpr auto kDescription<AskLeader> = describe<AskLeader>("a question for the leader");
+constexpr auto kDescription<AskLeader> = describe<AskLeader>("a request for the leader");
 template <>
-constexpr auto kDescription<AskQuorum> = describe<AskQuorum>("a question for the quorum");
+constexpr auto kDescription<AskQuorum> = describe<AskQuorum>("a request for the quorum");
 template <>
-constexpr auto kDescription<Leave> = describe<Leave>("a wish that a node leaves");
+constexpr auto kDescription<Leave> = describe<Leave>("a request to leave");
 template <>
 constexpr auto kDescription<Transfer> = describe<Transfer>("a transfer", field<&Transfer::to>(1, or_empty(kNodeName)));
 template <>
@@ -57,12 +57,12 @@ constexpr auto kDescription<AskSecrets> = describe<AskSecrets, &wrong_secret>(
     "an act on secrets", field<&AskSecrets::act>(1, one_of(4)),
     field<&AskSecrets::text>(2, or_empty(text(wire::kSecretMax, wire::kSecretMin))), field<&AskSecrets::id>(3));
 template <>
-constexpr auto kDescription<Drain> = describe<Drain>("a wish that a worker ends");
+constexpr auto kDescription<Drain> = describe<Drain>("a request to drain a worker");
 template <>
-constexpr auto kDescription<AskVotes> = describe<AskVotes>("a question for votes", field<&AskVotes::messages>(1));
+constexpr auto kDescription<AskVotes> = describe<AskVotes>("a request for votes", field<&AskVotes::messages>(1));
 template <>
 constexpr auto kDescription<CallElection> =
-    describe<CallElection>("a wish for an election", field<&CallElection::forced>(1));
+    describe<CallElection>("a request for an election", field<&CallElection::forced>(1));
 
 template <>
 constexpr auto kDescription<AdminRequest> =
@@ -169,7 +169,7 @@ constexpr auto kDescription<VoteMessageView> = describe<VoteMessageView>(
 using KeyRefused = VoteView::Keys::Refused;
 template <>
 constexpr auto kDescription<KeyRefused> = describe<KeyRefused>(
-    "a key share that is refused", field<&KeyRefused::from>(1, kWords), field<&KeyRefused::why>(2, kWords));
+    "a refused key share", field<&KeyRefused::from>(1, kWords), field<&KeyRefused::why>(2, kWords));
 template <>
 constexpr auto kDescription<VoteView::Keys> = describe<VoteView::Keys>(
     "the key of an admin", field<&VoteView::Keys::term>(1), field<&VoteView::Keys::admin>(2, kWords),
@@ -178,7 +178,7 @@ constexpr auto kDescription<VoteView::Keys> = describe<VoteView::Keys>(
 
 template <>
 constexpr auto kDescription<VoteView::Unheard> =
-    describe<VoteView::Unheard>("a voter that is not heard", field<&VoteView::Unheard::name>(1, kWords),
+    describe<VoteView::Unheard>("an unheard voter", field<&VoteView::Unheard::name>(1, kWords),
                                 field<&VoteView::Unheard::span>(2, kSince).as("for"));
 
 template <>

@@ -84,7 +84,7 @@ template <class Answer>
 Result<Answer> only(Result<AdminAnswer> answer) {
   if (!answer) return tl::unexpected(std::move(answer.error()));
   if (Answer* one = std::get_if<Answer>(&*answer)) return std::move(*one);
-  return fail(Errc::kProtocol, "the node has answered something that was not asked");
+  return fail(Errc::kProtocol, "the answer of the node does not match the request");
 }
 
 }  // namespace bellwether::node

@@ -60,7 +60,7 @@ TEST_F(AdminServiceTest, questions_change_nothing_and_are_not_audited) {
   EXPECT_THAT(answer<SecretsAnswer>(AskSecrets()).ids, ElementsAre(1, 2));
   EXPECT_THAT(kernel.acts, IsEmpty());
   EXPECT_THAT(kernel.audited, IsEmpty());
-  EXPECT_THAT(only<QuorumView>(ask(AskLeader())).error().message, HasSubstr("not asked"));
+  EXPECT_THAT(only<QuorumView>(ask(AskLeader())).error().message, HasSubstr("does not match the request"));
 }
 
 TEST_F(AdminServiceTest, an_act_is_audited_with_who_wanted_it_and_what_came_of_it) {
@@ -78,26 +78,26 @@ TEST_F(AdminServiceTest, a_secret_is_learned_and_appears_nowhere) {
 }
 
 TEST_F(AdminServiceTest, invalid_requests_reach_no_control) {
-  EXPECT_THAT(refusal(Transfer{"b\nand more"}), HasSubstr("is no name of a node"));
+  EXPECT_THAT(refusal(Transfer{"b\nand more"}), HasSubstr("is not a valid name of a node"));
   EXPECT_THAT(refusal(Transfer{"b\nand more"}), testing::Not(HasSubstr("\n")))
       << "nor does it reach a terminal as it is";
   EXPECT_THAT(refusal(ChangeVoters{}), HasSubstr("name has 0 bytes"));
   AskSecrets secret{.act = AskSecrets::Act::kUse};
-  EXPECT_THAT(refusal(secret), HasSubstr("no id of the one that is meant"));
+  EXPECT_THAT(refusal(secret), HasSubstr("no id of a secret"));
   secret.id = 7;
   secret.text = "a secret of some length";
-  EXPECT_THAT(refusal(secret), HasSubstr("nothing that is to be learned"));
+  EXPECT_THAT(refusal(secret), HasSubstr("a secret text that the act does not need"));
   secret.act = AskSecrets::Act::kLearn;
   secret.text = "short";
   EXPECT_THAT(refusal(secret), HasSubstr("16 to 1024"));
   secret.text = "";
   EXPECT_THAT(refusal(secret), HasSubstr("no text"));
   secret.act = static_cast<AskSecrets::Act>(9);
-  EXPECT_THAT(refusal(secret), HasSubstr("may be 0 to 3"));
+  EXPECT_THAT(refusal(secret), HasSubstr("expected 0 to 3"));
   EXPECT_THAT(service.answer("", "ops").error().message, HasSubstr("does not know"));
   EXPECT_FALSE(service.answer("\xff\xff", "ops"));
   EXPECT_THAT(service.answer(std::string(kAdminRequestMax + 1, 'x'), "ops").error().message,
-              HasSubstr("may have 4096"));
+              HasSubstr("the limit is 4096"));
   EXPECT_THAT(kernel.acts, IsEmpty());
   EXPECT_THAT(kernel.audited, IsEmpty());
 }

@@ -63,10 +63,10 @@ task<int> ClusterNode::run() {
   runtime::Scope outer;
   outer.spawn(port_->serve(outer.cancellation()));
   if (supplies_.serve_tls == nullptr) {
-    log_.note(true, "without certificates (tls.certificate) a role is what any holder of the secret says it is");
+    log_.note(true, "without certificates (tls.certificate), any holder of the secret can claim any role");
   }
-  log_.say("started", fmt::format("node '{}' ({}) of cluster '{}' looks for its cluster", config_.name,
-                                  to_string(config_.role), config_.cluster));
+  log_.say("started", fmt::format("node '{}' ({}) is joining cluster '{}'", config_.name, to_string(config_.role),
+                                  config_.cluster));
   runtime::Cancellation joining;
   if (leaving_.is_set()) joining.cancel();
   joining_ = &joining;
@@ -167,7 +167,7 @@ void ClusterNode::on_left() {
 }
 
 void ClusterNode::on_name_taken(const runtime::Endpoint& holder) {
-  log_.error(fmt::format("the name '{}' belongs to the process at {}: give this node another name, or end that one",
+  log_.error(fmt::format("the name '{}' belongs to the process at {}: give this node another name, or end that process",
                          config_.name, holder.to_string()));
   exit_code_ = kExitNotJoined;
   on_left();
@@ -207,7 +207,7 @@ std::string ClusterNode::not_ready() const {
   if (std::string why = unfit(); !why.empty()) return why;
   if (std::string why = election_->obstacle(); !why.empty()) return why;
   if (std::string why = roles_->obstacle(); !why.empty()) return why;
-  if (election_->leader().empty()) return "nobody is known to lead";
+  if (election_->leader().empty()) return "no leader is known";
   return {};
 }
 

@@ -52,7 +52,7 @@ class ClusterNode final {
   // Hands over and leaves, and then run() ends.
   void go(const std::string& cause);
   bool leaves() const { return leaving_.is_set(); }
-  // Of one that leaves: waits for nothing any more.
+  // A leaving node stops waiting and ends.
   void end_at_once(int exit_code);
 
   const NodeMembers& members() const { return *members_; }

@@ -210,7 +210,7 @@ TEST_F(ClusterNodeTest, a_node_that_does_not_vote_hears_of_the_leader_from_anoth
   world_.network().block_both_ways(worker.machine, leader()->machine);
   start(worker);
   EXPECT_TRUE(until([&] { return worker.leader() == leading; }));
-  EXPECT_THAT(worker.lines, Contains(AllOf(HasSubstr("leader: '" + leading + "' leads"), HasSubstr("' says so"))));
+  EXPECT_THAT(worker.lines, Contains(AllOf(HasSubstr("leader: '" + leading + "' leads"), HasSubstr("' reports it"))));
 
   // Of a term that it knows of, it believes the leader alone.
   const uint64_t term = worker.node->election().leader_term();

@@ -67,7 +67,7 @@ task<Result<AdminAnswer>> OperatorClient::ask(runtime::Runtime& runtime, HostPor
   BW_CO_TRY(auto answer, co_await this->request(runtime, std::move(node), cluster::message_type::kAdmin,
                                                 message::encode(request), timeout));
   auto read = message::decode<AdminAnswer>(answer);
-  if (!read) co_return fail(Errc::kProtocol, where + " answered something that cannot be read");
+  if (!read) co_return fail(Errc::kProtocol, where + " sent an answer that cannot be read");
   co_return std::move(*read);
 }
 
@@ -103,7 +103,7 @@ task<Result<std::string>> OperatorClient::request(runtime::Runtime& runtime, Hos
     const bool unknown = *status == wire::ReplyStatus::kUnknownType;
     const char* why = type == cluster::message_type::kAdmin
                           ? " yet: it has not joined"
-                          : " about that: it has not joined, or it does no such thing";
+                          : " about that: it has not joined, or its role does not support the request";
     co_return fail(Errc::kRefused, "{} does not answer operators{}", to_string(node), unknown ? why : "");
   }
   co_return std::string(as_text(answer));

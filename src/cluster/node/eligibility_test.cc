@@ -56,7 +56,7 @@ TEST(Eligibility, nobody_stands_beside_a_node_that_leaves_the_decision_to_someth
   std::vector<Rival> rivals{{.name = "b", .electable = true, .decided_by = "quorum"}};
   Situation now = situation(rivals);
   now.vacant = kLease * 100;
-  EXPECT_THAT(why_not_candidate(now), HasSubstr("'b' leaves it to quorum"));
+  EXPECT_THAT(why_not_candidate(now), HasSubstr("'b' lets quorum"));
   rivals[0].decided_by.clear();
   EXPECT_THAT(why_not_candidate(now), IsEmpty()) << "one that does not say, says nothing else";
 }

@@ -56,11 +56,11 @@ TEST_F(KeyringTest, what_is_no_keyring_is_told) {
 TEST_F(KeyringTest, that_anybody_may_change_is_refused) {
   const std::string file = put("a.pub", signature::kTestPublicKey);
   ::chmod(file.c_str(), 0666);
-  EXPECT_THAT(why_not(file), HasSubstr("can be changed by anybody: chmod o-w"));
-  EXPECT_THAT(why_not(folder_), HasSubstr("can be changed by anybody"));
+  EXPECT_THAT(why_not(file), HasSubstr("can be changed by every user: chmod o-w"));
+  EXPECT_THAT(why_not(folder_), HasSubstr("can be changed by every user"));
   ::chmod(file.c_str(), 0644);
   ::chmod(folder_.c_str(), 0777);
-  EXPECT_THAT(why_not(folder_), HasSubstr("can be changed by anybody"));
+  EXPECT_THAT(why_not(folder_), HasSubstr("can be changed by every user"));
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ struct ActOf {
   std::string operator()(const Leave&) { return "leave"; }
   std::string operator()(const Drain&) { return "drain"; }
   std::string operator()(const Transfer& ask) { return fmt::format("transfer to '{}'", ask.to); }
-  std::string operator()(const CallElection& ask) { return ask.forced ? "elect by force" : "elect"; }
+  std::string operator()(const CallElection& ask) { return ask.forced ? "force an election" : "elect"; }
   std::string operator()(const ChangeVoters& ask) {
     return fmt::format("{} voter '{}'", ask.add ? "add" : "remove", ask.name);
   }
@@ -206,7 +206,7 @@ std::optional<cluster::VoteView> NodeAdmin::vote() const {
 
 Result<cluster::VoteView> NodeAdmin::last_vote() const {
   const auto last = vote();
-  if (!last) return fail(Errc::kUnsupported, "nobody votes by scores here: that is 'leadership: vote'");
+  if (!last) return fail(Errc::kUnsupported, "this cluster does not vote by scores; that needs 'leadership: vote'");
   return *last;
 }
 
@@ -242,7 +242,7 @@ std::vector<Figure> NodeAdmin::figures() const {
                    static_cast<double>(last->unheard.size())});
     all.push_back({"bellwether_vote_in_minority",
                    "gauge",
-                   "1 while this node hears no majority of the voters.",
+                   "1 while this node does not hear a majority of the voters.",
                    {},
                    last->in_minority ? 1.0 : 0.0});
   }
@@ -253,15 +253,15 @@ std::vector<Figure> NodeAdmin::figures() const {
 // --- what operators do -----------------------------------------------------------------------------------------------
 
 Result<std::string> NodeAdmin::leave(const std::string& who) {
-  node_.go(fmt::format("operator '{}' said so", who));
+  node_.go(fmt::format("at the request of operator '{}'", who));
   return fmt::format("'{}' leaves the cluster and ends", config_.name);
 }
 
 Result<std::string> NodeAdmin::drain(const std::string& who) {
-  if (!node_.drain(fmt::format("operator '{}' drains it", who))) {
-    return fail(Errc::kRefused, "'{}' is no worker: there is nothing to drain", config_.name);
+  if (!node_.drain(fmt::format("drained by operator '{}'", who))) {
+    return fail(Errc::kRefused, "'{}' is not a worker: there is nothing to drain", config_.name);
   }
-  return fmt::format("'{}' takes nothing new, and leaves when what it runs has ended", config_.name);
+  return fmt::format("'{}' accepts no new work, and leaves when its assignments have ended", config_.name);
 }
 
 void NodeAdmin::on_act(const std::string& by, const std::string& what, const std::string& outcome) {

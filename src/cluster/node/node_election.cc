@@ -68,7 +68,7 @@ std::unique_ptr<cluster::Leadership> NodeElection::by_score(uint64_t seed) {
     settings.key_receiver = callback_to<&NodeRoles::on_admin_key>(roles_);
   }
   if (settings.rule != vote::QuorumRule::kMajority) {
-    log_.note(true, fmt::format("'vote.quorum' is {}: when the network parts, each side may have an admin. Use "
+    log_.note(true, fmt::format("'vote.quorum' is {}: in a network partition, each side may elect an admin. Use "
                                 "majority with three nodes or more",
                                 to_string(settings.rule)));
   }
@@ -123,7 +123,7 @@ void NodeElection::on_member(const membership::MemberEvent& event) {
   if (leadership_ != nullptr && (gone || event.change == MemberChange::kSuspected)) leadership_->suspect(event.name);
   if (leadership_ == nullptr && gone) {
     leader_.clear();
-    leader_evidence_ = fmt::format("'{}', who led, has {}", event.name, to_string(event.change));
+    leader_evidence_ = fmt::format("the leader '{}' has {}", event.name, to_string(event.change));
   }
 }
 
@@ -135,12 +135,12 @@ void NodeElection::on_peer_state(const std::string& name, const PeerState& state
   if (leadership_ != nullptr || state.term < leader_term_) return;
   if (state.leads) {
     if (leader_ != name || leader_term_ != state.term) {
-      on_leader_changed(name, election::Term(state.term), "it says so itself");
+      on_leader_changed(name, election::Term(state.term), "it reports so itself");
     }
   } else if (leader_ == name) {
-    on_leader_changed({}, election::Term(leader_term_), "it leads no more, as it says");
+    on_leader_changed({}, election::Term(leader_term_), "it reports that it no longer leads");
   } else if (state.term > leader_term_ && !state.leader.empty() && state.leader != name) {
-    on_leader_changed(state.leader, election::Term(state.term), fmt::format("'{}' says so", name));
+    on_leader_changed(state.leader, election::Term(state.term), fmt::format("'{}' reports it", name));
   }
 }
 
@@ -165,7 +165,7 @@ void NodeElection::on_renewed(Instant ends, Duration took) {
 }
 
 void NodeElection::on_drain(const std::string& cause) {
-  if (!roles_.tell_of_terms()) log_.note(false, "hands the leadership over: " + cause);
+  if (!roles_.tell_of_terms()) log_.note(false, "hands over the leadership: " + cause);
   roles_.each([&](NodeRole& role) { role.on_drain(cause); });
   // Beside that of such a role, all work of a leader asks for its term before it acts.
   if (!roles_.work_while_leading()) leadership_->work_stopped();
@@ -196,7 +196,7 @@ void NodeElection::on_leader_changed(const std::string& leader, election::Term t
   if (leadership_ != nullptr && !leader.empty()) leadership_->synced();
   if (!roles_.tell_of_terms()) {
     log_.say("leader",
-             leader.empty() ? "nobody leads: " + evidence
+             leader.empty() ? "no node leads: " + evidence
                             : fmt::format("'{}' leads, term {}: {}", leader, term.value(), evidence),
              {{"leader", leader}, {"term", static_cast<int64_t>(term.value())}});
   }
@@ -205,14 +205,14 @@ void NodeElection::on_leader_changed(const std::string& leader, election::Term t
 
 void NodeElection::on_election_complete(const std::string& winner, election::Term term, const std::string& why) {
   log_.say("election_complete",
-           fmt::format("the election of term {} is over, and {} has won: {}", term.value(),
+           fmt::format("the election of term {} has ended, and {} has won: {}", term.value(),
                        winner.empty() ? "nobody" : fmt::format("'{}'", winner), why),
            {{"winner", winner}, {"term", static_cast<int64_t>(term.value())}});
 }
 
 void NodeElection::on_voters_changed(const std::vector<std::string>& voters) {
   std::string names;
-  for (const std::string& one : voters) names += (names.empty() ? "" : ", ") + (one.empty() ? "somebody unknown" : one);
+  for (const std::string& one : voters) names += (names.empty() ? "" : ", ") + (one.empty() ? "an unknown node" : one);
   log_.say("voters", "the voters are " + names, {{"voters", names}});
 }
 
@@ -232,26 +232,26 @@ LeaderView NodeElection::view() const {
 Result<std::string> NodeElection::transfer(const std::string& to) {
   if (leadership_ == nullptr || !leadership_->leads(runtime_.boot_now())) {
     return fail(Errc::kRefused, "'{}' does not lead{}", config_.name,
-                leader_.empty() ? ", and nobody is known to" : fmt::format(": ask '{}'", leader_));
+                leader_.empty() ? ", and no leader is known" : fmt::format(": send the request to '{}'", leader_));
   }
-  BW_RETURN_IF_ERROR(leadership_->hand_over("an operator moves the leadership", to));
-  return fmt::format("'{}' hands over to {}", config_.name, to.empty() ? "the fittest" : fmt::format("'{}'", to));
+  BW_RETURN_IF_ERROR(leadership_->hand_over("an operator transfers the leadership", to));
+  return fmt::format("'{}' hands over to {}", config_.name, to.empty() ? "the fittest node" : fmt::format("'{}'", to));
 }
 
 Result<std::string> NodeElection::call_election(bool forced) {
-  if (leadership_ == nullptr) return fail(Errc::kRefused, "this node does not vote: ask one that does");
+  if (leadership_ == nullptr) return fail(Errc::kRefused, "this node does not vote: send the request to a voter");
   BW_RETURN_IF_ERROR(leadership_->call_election(forced));
-  return "an election begins; `bellwether cluster votes` shows how it ends";
+  return "an election has started; `bellwether cluster votes` shows its result";
 }
 
 Result<std::string> NodeElection::change_voters(bool add, const std::string& name) {
   if (leadership_ == nullptr || (leadership_->votes() && !leadership_->leads(runtime_.boot_now()))) {
-    return fail(Errc::kRefused,
-                "only the leader changes the voters" +
-                    (leader_.empty() ? ", and nobody is known to lead" : fmt::format(": ask '{}'", leader_)));
+    return fail(Errc::kRefused, "only the leader can change the voters" +
+                                    (leader_.empty() ? ", and no leader is known"
+                                                     : fmt::format(": send the request to '{}'", leader_)));
   }
   BW_RETURN_IF_ERROR(leadership_->change_voters(add, name));
-  return "the change has begun; `bellwether cluster quorum` shows when it is done";
+  return "the change has started; `bellwether cluster quorum` shows when it has ended";
 }
 
 }  // namespace bellwether::node

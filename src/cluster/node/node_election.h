@@ -86,7 +86,7 @@ class NodeElection final : public cluster::Leadership::Listener {
   std::string leader_;
   uint64_t leader_term_ = 0;
   Instant leader_since_;
-  std::string leader_evidence_ = "nobody has been heard of yet";
+  std::string leader_evidence_ = "no node has been heard yet";
   uint64_t changes_ = 0;
   bool retired_ = false;  // stands for the leadership no more
   bool end_at_once_ = false;

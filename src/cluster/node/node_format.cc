@@ -24,7 +24,7 @@ constexpr Rule kPeerName = fitted(wire::kNameMax, &name_or_nothing);
 
 template <>
 constexpr auto kDescription<node::PeerMeta> =
-    describe<node::PeerMeta>("what a node says of itself", field<&node::PeerMeta::datacenter>(1, kPeerName),
+    describe<node::PeerMeta>("a node's report of itself", field<&node::PeerMeta::datacenter>(1, kPeerName),
                              field<&node::PeerMeta::region>(2, kPeerName),
                              field<&node::PeerMeta::software>(3, fitted(kMaxSoftware, &plain_or_nothing)),
                              field<&node::PeerMeta::priority>(4, clamped(at_most(8U))),

@@ -170,7 +170,7 @@ void NodeMembers::hear(const membership::MemberEvent& event) {
   std::string accusers;
   for (const membership::AccuserMark mark : event.accusers) {
     const std::string name = kernel().name_of(mark);
-    accusers += (accusers.empty() ? "" : ", ") + (name.empty() ? "somebody unknown" : name);
+    accusers += (accusers.empty() ? "" : ", ") + (name.empty() ? "an unknown node" : name);
   }
   log_.say("member_" + change,
            fmt::format("'{}' at {} {} ({}{})", event.name, at.to_string(), change, describe(event.cause),
@@ -190,9 +190,9 @@ void NodeMembers::compare_decisions(const membership::MemberEvent& event) {
   const std::string own = kind_of_decision(config_.leadership);
   const Rival* other = other_minded(others, own);
   if (other == nullptr || other->name != event.name) return;
-  log_.note(true, fmt::format(
-                      "'{}' leaves it to {} who leads, and this node to {}: 'leadership' must be the same on all nodes",
-                      event.name, printable(other->decided_by), own));
+  log_.note(true,
+            fmt::format("'{}' lets {} elect the leader, but this node {}: 'leadership' must be the same on all nodes",
+                        event.name, printable(other->decided_by), own));
 }
 
 void NodeMembers::hear(const membership::StateArrived& arrived) {
@@ -235,8 +235,8 @@ void NodeMembers::hear(const membership::DegradationChanged& changed) {
 
 void NodeMembers::hear(const membership::GuardChanged& guard) {
   log_.say("correlation_guard",
-           guard.holding ? "more than half of the nodes of one kind look dead: nobody is evicted for now"
-                         : "evictions are no longer held",
+           guard.holding ? "more than half of the nodes of one role look dead: evictions are held"
+                         : "evictions are permitted again",
            {{"holding", int64_t{guard.holding}}});
 }
 

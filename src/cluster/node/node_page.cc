@@ -28,7 +28,7 @@ void put_elections(const cluster::VoteView& view, std::vector<Figure>& out) {
     const std::string trigger = label("trigger", to_string(static_cast<vote::Trigger>(i)));
     const auto put = [&](std::string_view result, uint64_t count) {
       out.push_back({"bellwether_vote_elections_total", kCounter,
-                     "Elections by scores in which this node took part, by trigger and result.",
+                     "Scored elections in which this node took part, by trigger and result.",
                      fmt::format("{},{}", trigger, label("result", result)), static_cast<double>(count)});
     };
     put("elected", counts.elections[i].elected);
@@ -37,8 +37,8 @@ void put_elections(const cluster::VoteView& view, std::vector<Figure>& out) {
   using Lengths = cluster::ElectionLengths;
   uint64_t sum = 0;
   const auto put = [&](std::string_view name, std::string labels, double value) {
-    out.push_back({name, kHistogram, "How long elections took, from the first word to the end.", std::move(labels),
-                   value, "bellwether_vote_election_seconds"});
+    out.push_back({name, kHistogram, "Seconds of scored elections, from the first message to the end.",
+                   std::move(labels), value, "bellwether_vote_election_seconds"});
   };
   for (std::size_t i = 0; i < Lengths::kBounds.size(); ++i) {
     sum += counts.lengths.at_most[i];
@@ -52,12 +52,12 @@ void put_elections(const cluster::VoteView& view, std::vector<Figure>& out) {
   put("bellwether_vote_election_seconds_count", {}, static_cast<double>(counts.lengths.count));
   out.push_back({"bellwether_vote_participation",
                  kGauge,
-                 "Whose vote was heard in the last election, as a share of all voters.",
+                 "Ratio of voters whose vote was received in the last election.",
                  {},
                  counts.participation});
   for (const cluster::VoteView::Node& one : view.nodes) {
     if (!one.stood) continue;
-    out.push_back({"bellwether_vote_score", kGauge, "Scores of those who stood in the last election, from 0 to 1.",
+    out.push_back({"bellwether_vote_score", kGauge, "Scores of the candidates of the last election, from 0 to 1.",
                    label("node", one.name), one.claim.score});
   }
   for (const cluster::VoteView::Node& one : view.nodes) {
@@ -70,25 +70,26 @@ void put_heartbeats(const cluster::VoteStatus& status, std::vector<Figure>& out)
   const auto counter = [&](std::string_view name, std::string_view help, uint64_t count) {
     out.push_back({name, kCounter, help, {}, static_cast<double>(count)});
   };
-  counter("bellwether_vote_heartbeats_sent_total", "Heartbeats of this node as the admin, to all.",
+  counter("bellwether_vote_heartbeats_sent_total", "Heartbeats that this node sent to all nodes as the admin.",
           status.counts.beats_sent);
   for (const auto& one : status.followers) {
-    out.push_back({"bellwether_vote_heartbeats_answered_total", kCounter, "Those that a node has answered in time.",
-                   label("node", one.node), static_cast<double>(one.beats.answered)});
+    out.push_back({"bellwether_vote_heartbeats_answered_total", kCounter,
+                   "Heartbeats of this node that a node answered in time.", label("node", one.node),
+                   static_cast<double>(one.beats.answered)});
   }
   for (const auto& one : status.followers) {
     out.push_back({"bellwether_vote_heartbeats_missed_total", kCounter,
-                   "Those that a node had not answered when the next one was sent.", label("node", one.node),
-                   static_cast<double>(one.beats.missed)});
+                   "Heartbeats of this node that a node had not answered when the next one was sent.",
+                   label("node", one.node), static_cast<double>(one.beats.missed)});
   }
-  counter("bellwether_vote_heartbeats_heard_total", "Heartbeats of the admin that this node follows.",
+  counter("bellwether_vote_heartbeats_heard_total", "Heartbeats received from the admin that this node follows.",
           status.counts.beats_heard);
-  counter("bellwether_vote_heartbeats_lost_total", "Those that must have been sent between two that were heard.",
+  counter("bellwether_vote_heartbeats_lost_total", "Heartbeats of the admin that were lost between two received ones.",
           status.counts.beats_lost);
   if (!status.heartbeat) return;
   out.push_back({"bellwether_vote_heartbeat_age_seconds",
                  kGauge,
-                 "Since the last heartbeat was sent or heard.",
+                 "Seconds since the last heartbeat was sent or received.",
                  {},
                  status.heartbeat->age.seconds_f()});
 }
@@ -97,7 +98,7 @@ void put_messages(const cluster::VoteCounts& counts, std::vector<Figure>& out) {
   const auto put = [&](std::string_view direction, const std::map<std::string_view, uint64_t>& kinds) {
     for (const auto& [kind, count] : kinds) {
       out.push_back({"bellwether_vote_messages_total", kCounter,
-                     "Messages of scored votes by kind; what is sent to all counts once.",
+                     "Messages of scored votes, by kind; a message to all nodes counts once.",
                      fmt::format("{},{}", label("direction", direction), label("kind", kind)),
                      static_cast<double>(count)});
     }
@@ -106,7 +107,7 @@ void put_messages(const cluster::VoteCounts& counts, std::vector<Figure>& out) {
   put("heard", counts.heard);
   const auto refused = [&](std::string_view reason, uint64_t count) {
     out.push_back({"bellwether_vote_refused_total", kCounter,
-                   "Messages of scored votes that were not listened to, by reason.", label("reason", reason),
+                   "Messages of scored votes that this node refused, by reason.", label("reason", reason),
                    static_cast<double>(count)});
   };
   for (std::size_t i = 0; i < counts.unheard.size(); ++i) {
@@ -132,19 +133,19 @@ void put_members(const NodeFigures& sources, std::vector<Figure>& out) {
 void put_wire(const NodeFigures& sources, std::vector<Figure>& out) {
   for (std::size_t i = 1; i < wire::kRefusalKinds; ++i) {
     const auto refusal = static_cast<wire::Refusal>(i);
-    out.push_back({"bellwether_refused_total", kCounter, "What came from others and was refused, by reason.",
+    out.push_back({"bellwether_refused_total", kCounter, "Connections and messages that this node refused, by reason.",
                    label("reason", to_string(refusal)), static_cast<double>(sources.refusals.of(refusal))});
   }
   const auto& counts = sources.datagrams;
   const auto datagrams = [&](std::string_view direction, uint64_t count) {
-    out.push_back({"bellwether_datagrams_total", kCounter, "Authentic datagrams of membership.",
+    out.push_back({"bellwether_datagrams_total", kCounter, "Authentic membership datagrams.",
                    label("direction", direction), static_cast<double>(count)});
   };
   datagrams("sent", counts.sent);
   datagrams("received", counts.received);
   const auto bytes = [&](std::string_view direction, uint64_t count) {
-    out.push_back({"bellwether_datagram_bytes_total", kCounter, "Their bytes, sealed.", label("direction", direction),
-                   static_cast<double>(count)});
+    out.push_back({"bellwether_datagram_bytes_total", kCounter, "Bytes of authentic membership datagrams, encrypted.",
+                   label("direction", direction), static_cast<double>(count)});
   };
   bytes("sent", counts.sent_bytes);
   bytes("received", counts.received_bytes);
@@ -165,8 +166,8 @@ void put_connections(const NodeFigures& sources, std::vector<Figure>& out) {
   }
   for (const auto& [kind, count] : kinds) {
     out.push_back({"bellwether_connections", kGauge,
-                   "Open connections with other nodes, by the version that both speak, the secret they stand on, and "
-                   "whether a certificate has proven the other's role.",
+                   "Open connections with other nodes, by protocol version, by secret, and by whether a certificate "
+                   "has proven the other node's role.",
                    kind, count});
   }
   for (std::size_t i = 0; i < features.size(); ++i) {
@@ -181,7 +182,7 @@ void put_load(const NodeFigures& sources, std::vector<Figure>& out) {
   const cluster::AdmissionControl::Counts& counts = sources.admission_control.counts();
   out.push_back({"bellwether_load_state",
                  kGauge,
-                 "0 healthy, 1 busy, 2 stressed, 3 overloaded.",
+                 "Load of this node: 0 healthy, 1 busy, 2 stressed, 3 overloaded.",
                  {},
                  static_cast<double>(sources.admission_control.state())});
   const auto by_urgency = [&](std::string_view name, std::string_view help, const auto& values) {
@@ -190,18 +191,18 @@ void put_load(const NodeFigures& sources, std::vector<Figure>& out) {
       out.push_back({name, kCounter, help, labels, static_cast<double>(values[i])});
     }
   };
-  by_urgency("bellwether_messages_admitted_total", "Messages of other nodes that were taken in.", counts.admitted);
-  by_urgency("bellwether_messages_shed_total", "Those turned away for there was too much to do.", counts.shed);
+  by_urgency("bellwether_messages_admitted_total", "Messages of other nodes that this node accepted.", counts.admitted);
+  by_urgency("bellwether_messages_shed_total", "Messages that this node rejected because of overload.", counts.shed);
   for (std::size_t i = 0; i < kOperations; ++i) {
     out.push_back({"bellwether_messages_limited_total", kCounter,
-                   "Those turned away for their sender had its fair share.",
+                   "Messages that this node rejected because their sender had used its share.",
                    label("operation", to_string(static_cast<Operation>(i))), static_cast<double>(counts.limited[i])});
   }
   for (const Breakers::Status& one : sources.breakers) {
     const std::string labels =
         fmt::format("{},{}", label("peer", one.peer), label("category", to_string(one.category)));
     out.push_back({"bellwether_breaker_state", kGauge,
-                   "Of the circuit breaker of a peer that has failed: 0 closed, 1 open, 2 half open.", labels,
+                   "Circuit breaker of a peer that has failed: 0 closed, 1 open, 2 half open.", labels,
                    static_cast<double>(one.state)});
   }
 }
@@ -236,10 +237,10 @@ runtime::task<web::Answer> NodePage::answer(web::Request request, runtime::Cance
 
 web::Answer NodePage::answer_to(const web::Request& request) const {
   if (request.method != "GET" && request.method != "HEAD") {
-    return {.status = 405, .body = "this is a page to be read\n", .fields = {{"Allow", "GET, HEAD"}}};
+    return {.status = 405, .body = "this page supports only GET and HEAD\n", .fields = {{"Allow", "GET, HEAD"}}};
   }
   if (request.path == "/livez") {
-    return verdict(probes_.verdicts().live() ? "" : "its loop stalled whenever it was looked at, or it does not start");
+    return verdict(probes_.verdicts().live() ? "" : "its loop stalled at every check, or it does not start");
   }
   // At once, without the threshold: an orchestrator has its own threshold, and a load balancer needs none.
   if (request.path == "/readyz") return verdict(kernel_.not_ready());
@@ -249,7 +250,7 @@ web::Answer NodePage::answer_to(const web::Request& request) const {
   }
   if (request.path == "/health") return health();
   if (request.path == "/metrics") return metrics();
-  return {.status = 404, .body = "there are /livez, /readyz, /startupz, /health, /leader and /metrics\n"};
+  return {.status = 404, .body = "the pages are /livez, /readyz, /startupz, /health, /leader and /metrics\n"};
 }
 
 web::Answer NodePage::health() const {
@@ -317,18 +318,21 @@ std::vector<Figure> figures_of(const NodeFigures& sources) {
                  "Changes of leader that this node has seen.",
                  {},
                  static_cast<double>(sources.leader_changes)});
-  gauge("bellwether_health_score", "Local health: 0 good to 8 bad.", sources.health_score);
-  gauge("bellwether_degradation", "0 normal, 1 elevated, 2 high, 3 severe, 4 critical.", sources.degradation);
-  gauge("bellwether_loop_lag_ratio", "How late the loop ran, over its period; worst of the last second.",
+  gauge("bellwether_health_score", "Local health score: 0 good to 8 bad.", sources.health_score);
+  gauge("bellwether_degradation", "Degradation of this node: 0 normal, 1 elevated, 2 high, 3 severe, 4 critical.",
+        sources.degradation);
+  gauge("bellwether_loop_lag_ratio", "Lag of the loop as a ratio of its period; the worst of the last second.",
         sources.usage.loop_lag);
-  gauge("bellwether_cpu_ratio", "Of the processors that this node may use.", sources.usage.cpu_ratio);
-  gauge("bellwether_memory_bytes", "In use.", static_cast<double>(sources.usage.memory));
-  gauge("bellwether_memory_limit_bytes", "That this node may use.", static_cast<double>(sources.usage.memory_most));
+  gauge("bellwether_cpu_ratio", "CPU use, as a ratio of the processors that this node may use.",
+        sources.usage.cpu_ratio);
+  gauge("bellwether_memory_bytes", "Memory in use.", static_cast<double>(sources.usage.memory));
+  gauge("bellwether_memory_limit_bytes", "Memory that this node may use.",
+        static_cast<double>(sources.usage.memory_most));
   gauge("bellwether_descriptors", "Open files and connections.", static_cast<double>(sources.usage.descriptors));
-  gauge("bellwether_descriptor_limit", "That this node may have; 0 when there is no limit.",
+  gauge("bellwether_descriptor_limit", "Limit of open files and connections; 0 when there is none.",
         static_cast<double>(sources.usage.descriptors_most));
   gauge("bellwether_run_delay_seconds",
-        "For how long its control thread could have run and had no processor, of the last second.",
+        "Seconds of the last second in which the control thread was ready to run but had no processor.",
         sources.usage.run_delay.seconds_f());
   put_members(sources, out);
   put_wire(sources, out);

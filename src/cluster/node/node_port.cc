@@ -97,10 +97,10 @@ Result<std::string> NodePort::forget_secret(uint32_t id) {
 
 void NodePort::on_refused(wire::Refusal refusal, const runtime::Endpoint& from, std::string_view detail,
                           uint64_t unheard) {
-  const std::string text =
-      fmt::format("refused {} from {}{}{}", to_string(refusal), from.to_string(),
-                  detail.empty() ? "" : ": " + printable(std::string(detail)),
-                  unheard == 0 ? "" : fmt::format("; and {} since the last such line", format_count(unheard, "time")));
+  const std::string text = fmt::format(
+      "refused {} from {}{}{}", to_string(refusal), from.to_string(),
+      detail.empty() ? "" : ": " + printable(std::string(detail)),
+      unheard == 0 ? "" : fmt::format("; and {} since the last line of this kind", format_count(unheard, "time")));
   // A node that has just started is asked for a proof once: that is normal.
   log_.note(refusal != wire::Refusal::kUnproven, text);
 }
@@ -124,7 +124,7 @@ void NodePort::on_trouble(const cluster::PeerAddress& peer, const Error& why) {
 
 void NodePort::on_load_changed(resilience::LoadState state, std::string_view reason) {
   const std::string name(to_string(state));
-  log_.say("load_changed", reason.empty() ? "is " + name : fmt::format("is {} by its {}", name, reason),
+  log_.say("load_changed", reason.empty() ? "is " + name : fmt::format("is {}, because of its {}", name, reason),
            {{"state", name}, {"reason", std::string(reason)}});
 }
 

@@ -81,7 +81,7 @@ TEST_F(NodeProbesTest, a_node_that_never_joins_is_not_alive_in_the_end) {
 TEST_F(NodeProbesTest, three_looks_make_it_unready_and_one_makes_it_ready) {
   start();
   world_.run_for(Duration::seconds(12));
-  watched_.kernel.trouble = "nobody is known to lead";
+  watched_.kernel.trouble = "no leader is known";
   world_.run_for(Duration::seconds(21));
   EXPECT_TRUE(verdicts().ready());
   world_.run_for(Duration::seconds(13));

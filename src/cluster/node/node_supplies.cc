@@ -33,7 +33,7 @@ constexpr std::size_t kMaxFileBytes = 1 << 16;
 
 Result<std::string> read_public_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) return fail(Errc::kInvalid, "there is no '{}' to read", path);
+  if (!file) return fail(Errc::kInvalid, "there is no file '{}'", path);
   std::string text(kMaxFileBytes, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
@@ -65,7 +65,7 @@ Result<cluster::VoteSeal> read_vote_keys(const cluster::NodeConfig& config) {
   }
   if (keys.at(config.name) != own->public_key()) {
     return fail(Errc::kInvalid,
-                "'vote.key' is not the key whose public half is '{}/{}.pem': nobody would believe this node",
+                "'vote.key' does not match the public key '{}/{}.pem': no voter would believe this node",
                 config.vote.keys, config.name);
   }
   return cluster::VoteSeal(leadership_key(config), std::move(*own), std::move(keys));
@@ -81,15 +81,16 @@ Result<std::optional<cluster::KeyHolding>> read_key_holding(const cluster::NodeC
   if (!commitment) return fail(commitment.error().code, "'vote.key_commitment': " + commitment.error().message);
   if (const Status good = commitment->check(*share); !good) {
     return fail(Errc::kInvalid,
-                "'vote.key_share': '{}' is not what '{}' says was split: {}. Bring this node its key share of that "
-                "splitting again",
+                "'vote.key_share': '{}' does not match the commitment '{}': {}. Copy this node's key share of that "
+                "split to it again",
                 config.vote.key_share, config.vote.key_commitment, good.error().message);
   }
   const secret::SplitRule& rule = commitment->head().rule;
   if (rule.threshold > config.voters.size()) {
-    return fail(Errc::kInvalid,
-                "'vote.key_commitment': it takes {} key shares to have the key, and there are {} voters: split it anew",
-                rule.threshold, config.voters.size());
+    return fail(
+        Errc::kInvalid,
+        "'vote.key_commitment': restoring the key needs {} key shares, but there are {} voters: split the key again",
+        rule.threshold, config.voters.size());
   }
   return cluster::KeyHolding{std::move(*commitment), std::move(*share)};
 }
@@ -154,7 +155,7 @@ task<Result<std::unique_ptr<cluster::Kv>>> open_disk(runtime::Runtime& runtime, 
   const auto network = co_await runtime.network_file_system(folder);
   if (network && !network->empty()) {
     co_return fail(Errc::kUnsupported,
-                   fmt::format("data '{}' is on {}: a vote must be on a disk of this machine alone", folder, *network));
+                   fmt::format("data '{}' is on {}: votes must be on a local disk of this machine", folder, *network));
   }
   auto kv = co_await cluster::open_sqlite_kv(runtime, folder + "/node.db");
   co_return kv;

@@ -34,7 +34,7 @@ Result<SecretBytes> read_guarded(const std::string& path, std::size_t most, unsi
                 remedy, path);
   }
   if (static_cast<std::size_t>(status.st_size) > most) {
-    return fail(Errc::kTooLarge, "'{}' has {} bytes, where at most {} are expected", path, status.st_size, most);
+    return fail(Errc::kTooLarge, "'{}' has {} bytes; expected at most {}", path, status.st_size, most);
   }
   SecretBytes bytes(static_cast<std::size_t>(status.st_size));
   std::size_t got = 0;
@@ -72,7 +72,7 @@ namespace fs = std::filesystem;
 // A user who may change the keys decides which programs run here.
 Status check_owners(const std::string& path, const struct stat& status) {
   if ((status.st_mode & S_IWOTH) == 0) return {};
-  return fail(Errc::kInvalid, "'{}' can be changed by anybody: chmod o-w '{}'", path, path);
+  return fail(Errc::kInvalid, "'{}' can be changed by every user: chmod o-w '{}'", path, path);
 }
 
 Result<std::vector<signature::PublicKey>> read_file(const std::string& path) {
@@ -148,8 +148,8 @@ Result<std::optional<wire::Secret>> read(const std::string& file, const char* va
 Result<wire::Keyring> read_secrets(const cluster::NodeConfig& config, cluster::Settings::Environment environment) {
   BW_TRY(auto secret, read(config.secret_file, cluster::kSecretVariable, environment));
   if (!secret) {
-    return fail(Errc::kInvalid, fmt::format("this cluster's shared secret is missing: name its file with secret.file, "
-                                            "or put it into the variable {}. To make one:  openssl rand -base64 32",
+    return fail(Errc::kInvalid, fmt::format("the cluster's shared secret is missing: name its file with secret.file, "
+                                            "or set the variable {}. To make one:  openssl rand -base64 32",
                                             cluster::kSecretVariable));
   }
   wire::Keyring keyring(std::move(*secret));
@@ -181,7 +181,7 @@ Result<secret::Commitment> read_commitment(const std::string& path) {
 Status write_new_file(const std::string& path, Bytes bytes, uint32_t mode) {
   const int opened = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, static_cast<mode_t>(mode));
   if (opened < 0 && errno == EEXIST) {
-    return fail(Errc::kExists, "'{}' is there already, and nothing is overwritten: move it away first", path);
+    return fail(Errc::kExists, "'{}' exists and is not overwritten: move it away first", path);
   }
   if (opened < 0) return fail_errno(errno, fmt::format("writing '{}'", path));
   const Descriptor file(opened, path);

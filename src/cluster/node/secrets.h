@@ -17,7 +17,7 @@ namespace bellwether::node {
 // The text of a file that only its owner may read, without the line end.
 Result<std::string> read_secret_file(const std::string& path);
 
-// kInvalid says where the secret was sought, its error and the remedy, and repeats none of it.
+// The text of kInvalid names the place, the fault and the remedy, but no part of the secret.
 Result<wire::Keyring> read_secrets(const cluster::NodeConfig& config, cluster::Settings::Environment environment);
 
 // Key shares, commitments and keys as files. Everything here waits for the disk, and no message repeats the content of

@@ -57,8 +57,8 @@ const Rival* fittest(std::span<const Rival> rivals) {
 std::string why_not_candidate(const Situation& now) {
   if (const Rival* other = other_minded(now.rivals, now.decided_by); other != nullptr) {
     return fmt::format(
-        "'{}' leaves it to {} who leads, and this node to {}, so that there could be two leaders: 'leadership' must be "
-        "the same on all nodes",
+        "'{}' lets {} elect the leader, but this node {}, so there could be two leaders: 'leadership' must be the same "
+        "on all nodes",
         other->name, other->decided_by, now.decided_by);
   }
   const auto waited = [&](int64_t leases) { return now.vacant && *now.vacant >= now.lease * leases; };
@@ -91,7 +91,7 @@ task<Result<Epoch>> StoreElection::recall() {
   const std::string& text = *stored;
   const std::size_t space = std::min(text.find(' '), text.size());
   const auto epoch = parse_u64(std::string_view(text).substr(0, space));
-  if (!epoch) co_return fail(Errc::kInvalid, "the epoch that was remembered is damaged");
+  if (!epoch) co_return fail(Errc::kInvalid, "the stored epoch is damaged");
   co_return text.substr(space) == fmt::format(" {} {}", store_.describe(), settings_.key) ? Epoch(*epoch) : Epoch();
 }
 
@@ -99,7 +99,7 @@ task<void> StoreElection::keep(StoreElection* self, Epoch floor) {
   std::vector<cluster::KvChange> changes;
   changes.push_back({kEpoch, fmt::format("{} {} {}", floor.value(), self->store_.describe(), self->settings_.key)});
   const Status done = co_await self->kv_->put(std::move(changes));
-  if (!done) self->listener_.on_note(true, "the epoch could not be remembered: " + done.error().message);
+  if (!done) self->listener_.on_note(true, "the epoch could not be stored: " + done.error().message);
 }
 
 void StoreElection::on_floor(Epoch floor) {
@@ -124,10 +124,10 @@ task<void> StoreElection::run(runtime::Cancellation* cancel) {
   } else {
     // A store that has lost data could not be told from one that has not.
     config.campaign = false;
-    listener_.on_note(true, "this node does not stand, it only follows: " + floor.error().message);
+    listener_.on_note(true, "this node is not a candidate, it only follows: " + floor.error().message);
   }
   candidate_ = std::make_unique<lead::Candidate>(runtime_, key_, std::move(config), seed_, *this);
-  why_not_ = "it has not looked round yet";
+  why_not_ = "it has not read the store yet";
   candidate_->bad_evidence(EvidenceKind::kSelf, why_not_);
   if (leave_cause_) candidate_->resign({.cause = *leave_cause_, .heir = {}, .stay_out = true});
   scope.spawn(look_round(scope.cancellation()));
@@ -223,7 +223,7 @@ void StoreElection::tell_of_leader(Instant now) {
   if (leads(now)) {
     leader = settings_.self;
     epoch = elector.epoch();
-    evidence = fmt::format("{} has given it the key {}", store_.describe(), settings_.key);
+    evidence = fmt::format("{} granted it the key {}", store_.describe(), settings_.key);
   } else if (elector.holder_until() > now && record.holder != settings_.self) {
     leader = record.holder;
     epoch = record.epoch;
@@ -240,8 +240,8 @@ void StoreElection::tell_of_leader(Instant now) {
 std::string StoreElection::why_nobody() const {
   if (!trouble_.empty()) return fmt::format("{} does not answer: {}", store_.describe(), trouble_);
   const election::LeaseRecord& record = candidate_->elector().seen().record;
-  if (record.holder == settings_.self) return "the key is that of an earlier term of this node";
-  if (record.held()) return fmt::format("the lease of {} has run out", quoted(record.holder));
+  if (record.holder == settings_.self) return "the key belongs to an earlier term of this node";
+  if (record.held()) return fmt::format("the lease of {} has expired", quoted(record.holder));
   return record.cause.empty() ? "nobody holds the key " + settings_.key : record.cause;
 }
 
@@ -261,12 +261,12 @@ void StoreElection::set_health(const quorum::LocalHealth& health) {
 }
 
 Status StoreElection::hand_over(const std::string& cause, const std::string& heir) {
-  if (heir == settings_.self) return fail(Errc::kInvalid, quoted(heir) + " leads already");
+  if (heir == settings_.self) return fail(Errc::kInvalid, quoted(heir) + " is the leader already");
   const std::vector<Rival> rivals = rivals_();
   const Rival* to = fittest(rivals);
   if (!heir.empty()) {
     const auto found = std::find_if(rivals.begin(), rivals.end(), [&](const Rival& one) { return one.name == heir; });
-    if (found == rivals.end()) return fail(Errc::kInvalid, quoted(heir) + " is no gate or manager that is alive");
+    if (found == rivals.end()) return fail(Errc::kInvalid, quoted(heir) + " is not a gate or manager that is alive");
     to = found->electable ? &*found : nullptr;
   }
   if (to == nullptr) {
@@ -287,16 +287,17 @@ void StoreElection::leave(const std::string& cause) {
 }
 
 Status StoreElection::change_voters(bool, const std::string&) {
-  return fail(Errc::kUnsupported, store_.describe() +
-                                      " decides who leads this cluster, so that nobody votes: every gate and manager "
-                                      "that joins may lead");
+  return fail(
+      Errc::kUnsupported,
+      store_.describe() +
+          " elects the leader of this cluster, so there are no voters: every gate and manager that joins may lead");
 }
 
 std::string StoreElection::obstacle() const {
   if (candidate_ == nullptr) return {};
   const Duration silent = runtime_.boot_now() - std::max(candidate_->elector().seen_at(), began_);
   if (silent <= settings_.timing.lease) return {};
-  return fmt::format("{}, which decides who leads, has not answered for {}{}", store_.describe(),
+  return fmt::format("{}, which elects the leader, has not answered for {}{}", store_.describe(),
                      format_duration(silent), trouble_.empty() ? "" : ": " + trouble_);
 }
 

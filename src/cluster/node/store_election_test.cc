@@ -212,7 +212,7 @@ TEST_F(StoreElectionTest, nobody_else_is_fit_so_who_is_not_leads_in_the_end) {
   pass(kStoreElectionLease * 3);
   EXPECT_EQ(b.term, 0u);
   EXPECT_EQ(b.leader(), "") << "and says that nobody does";
-  EXPECT_THAT(b.evidence, HasSubstr("the lease of 'a' has run out"));
+  EXPECT_THAT(b.evidence, HasSubstr("the lease of 'a' has expired"));
   pass(kStoreElectionLease * 2);
   EXPECT_EQ(b.term, 2u);
 }
@@ -221,8 +221,8 @@ TEST_F(StoreElectionTest, the_leadership_is_handed_to_whom_it_is_to_go_and_to_no
   start(first, a);
   EXPECT_THAT(hand_over(first, a, ""), HasSubstr("no other gate or manager can lead"));
   start(second, b);
-  EXPECT_THAT(hand_over(first, a, "c"), HasSubstr("'c' is no gate or manager"));
-  EXPECT_THAT(hand_over(first, a, "a"), HasSubstr("leads already"));
+  EXPECT_THAT(hand_over(first, a, "c"), HasSubstr("'c' is not a gate or manager"));
+  EXPECT_THAT(hand_over(first, a, "a"), HasSubstr("is the leader already"));
   health(second, b, {.score = 8});
   pass(Duration::seconds(1));
   EXPECT_THAT(hand_over(first, a, "b"), HasSubstr("'b' cannot lead now"));
@@ -232,7 +232,7 @@ TEST_F(StoreElectionTest, the_leadership_is_handed_to_whom_it_is_to_go_and_to_no
   pass(kStoreElectionLease / 2);
   EXPECT_EQ(b.term, 2u) << "long before a lease is over";
   EXPECT_EQ(a.leader(), "b");
-  EXPECT_THAT(a.election->change_voters(true, "c").error().message, HasSubstr("nobody votes"));
+  EXPECT_THAT(a.election->change_voters(true, "c").error().message, HasSubstr("there are no voters"));
 }
 
 TEST_F(StoreElectionTest, who_leaves_hands_over_and_stands_no_more) {

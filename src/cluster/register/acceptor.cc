@@ -11,8 +11,8 @@
 namespace bellwether::registers {
 
 const char* to_string(Verdict verdict) {
-  static constexpr EnumNames<Verdict> kNames("granted", "a newer claim is known", "the job is held under a lease",
-                                             "cannot say");
+  static constexpr EnumNames<Verdict> kNames("granted", "there is a newer claim", "the job is held under a lease",
+                                             "unavailable");
   return kNames[verdict];
 }
 

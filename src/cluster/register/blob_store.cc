@@ -40,7 +40,7 @@ Decision BlobStore::look(const Look& look) {
   if (look.fence != JobFence()) {
     const auto known = promises_.find(look.key.job);
     if (known == promises_.end() && promises_.size() >= limits_.most_jobs) {
-      return unable(fmt::format("it keeps the blobs of {} jobs already", limits_.most_jobs));
+      return unable(fmt::format("it stores the blobs of {} jobs, the limit", limits_.most_jobs));
     }
     Promise& promise = promises_[look.key.job];
     if (look.fence < promise.asked) return Answer{Verdict::kFenced, {}, {}, {}, promise.asked, {}};
@@ -67,7 +67,7 @@ Decision BlobStore::offer(Instant now, const Offer& offer) {
   const BlobKey& key = offer.key;
   const Version version = offer.head.version;
   const std::string another =
-      fmt::format("it has another value under version {} of {}", to_string(version), to_string(key));
+      fmt::format("it has a different value under version {} of {}", to_string(version), to_string(key));
   Answer first = admit(key, version, offer.again);
   if (first.verdict == Verdict::kKept && kept_[key].head != offer.head) return unable(another);
   if (first.verdict != Verdict::kWanted) return first;
@@ -95,10 +95,10 @@ Decision BlobStore::offer(Instant now, const Offer& offer) {
 
 Answer BlobStore::make_room(Instant now, const BlobKey& key, const BlobHead& head) {
   if (!kept_.contains(key) && kept_.size() + uploads_.size() >= limits_.most_values) {
-    return unable(fmt::format("it keeps {} values already", limits_.most_values));
+    return unable(fmt::format("it stores {} values, the limit", limits_.most_values));
   }
   if (bytes_ + head.size > limits_.most_bytes) {
-    return unable(fmt::format("its blobs have {} bytes, and may have {}", bytes_, limits_.most_bytes));
+    return unable(fmt::format("its blobs have {} bytes; the limit is {}", bytes_, limits_.most_bytes));
   }
   if (uploads_.size() < limits_.most_uploads) return answer(Verdict::kWanted);
   const auto oldest = std::min_element(uploads_.begin(), uploads_.end(), [](const auto& a, const auto& b) {
@@ -117,7 +117,7 @@ Decision BlobStore::piece(Instant now, const Piece& piece) {
   const auto found = uploads_.find({piece.key, piece.version});
   if (found == uploads_.end()) return answer(Verdict::kNothing);
   Upload& upload = found->second;
-  if (piece.index >= upload.have.size()) return unable("the value has no such piece");
+  if (piece.index >= upload.have.size()) return unable("the value has no such chunk");
   upload.touched = now;
   Have& have = upload.have[piece.index];
   if (have == Have::kBeingWritten) return answer(Verdict::kBusy);
@@ -125,7 +125,7 @@ Decision BlobStore::piece(Instant now, const Piece& piece) {
     const bool all = std::all_of(upload.have.begin(), upload.have.end(), [](Have one) { return one == Have::kHave; });
     return all && !is_committing(piece.key) ? complete(piece.key, upload) : Decision(first);
   }
-  if (!fits(upload.head, piece.index, piece.bytes)) return unable("the piece is not the one that was offered");
+  if (!fits(upload.head, piece.index, piece.bytes)) return unable("the chunk does not match the offered one");
   have = Have::kBeingWritten;
   return KeepPiece{piece.key, piece.version, upload.slot, piece.index, !upload.begun};
 }

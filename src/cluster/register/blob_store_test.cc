@@ -129,7 +129,7 @@ TEST_F(BlobStoreTest, one_version_is_never_two_values) {
   EXPECT_EQ(put(version(1, 1), 1), Verdict::kKept);
   const Answer other = ask(Offer{kKey, head(version(1, 1), 2)});
   EXPECT_EQ(other.verdict, Verdict::kUnable);
-  EXPECT_THAT(other.why, HasSubstr("another value under version 1 under fence 1"));
+  EXPECT_THAT(other.why, HasSubstr("a different value under version 1 under fence 1"));
   ask(Offer{kKey, head(version(1, 2), 1)});
   EXPECT_EQ(verdict(Offer{kKey, head(version(1, 2), 2)}), Verdict::kUnable);
   Piece wrong = piece(version(1, 2), 0);
@@ -188,7 +188,7 @@ TEST_F(BlobStoreTest, it_takes_no_more_than_it_may_have) {
   const BlobKey other{"other", "account"};
   const Answer full = ask(Offer{other, head(version(1, 1), 3)});
   EXPECT_EQ(full.verdict, Verdict::kUnable);
-  EXPECT_THAT(full.why, HasSubstr("may have 4194304"));
+  EXPECT_THAT(full.why, HasSubstr("the limit is 4194304"));
   EXPECT_EQ(verdict(Offer{other, head(version(1, 1), 1)}), Verdict::kWanted);
   EXPECT_EQ(verdict(Offer{{"third", "a"}, head(version(1, 1), 1)}), Verdict::kWanted);
   EXPECT_EQ(verdict(Offer{{"fourth", "a"}, head(version(1, 1), 0)}), Verdict::kUnable);

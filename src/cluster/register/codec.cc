@@ -12,13 +12,13 @@ constexpr std::size_t kMaxLargeBytes = blobs::kPieceBytes + 64 * 1024;
 std::string fit_why(std::string_view why) { return printable(why).substr(0, kMaxWhyBytes); }
 
 std::string_view wrong_ask(const Ask& ask) {
-  return ask.claim.fence == JobFence() || ask.claim.owner == quorum::kNobody ? "a claim of nobody" : "";
+  return ask.claim.fence == JobFence() || ask.claim.owner == quorum::kNobody ? "a claim without an owner" : "";
 }
 std::string_view wrong_record(const RegisterRecord& record) {
-  return record.accepted.fence > record.promised.fence ? "a write that is newer than every promise" : "";
+  return record.accepted.fence > record.promised.fence ? "a write newer than every promise" : "";
 }
 std::string_view wrong_head(const blobs::BlobHead& head) {
-  return head.pieces.size() == blobs::pieces_of(head.size) ? "" : "another number of pieces than its size has";
+  return head.pieces.size() == blobs::pieces_of(head.size) ? "" : "a number of chunks that does not match its size";
 }
 
 }  // namespace
@@ -49,7 +49,7 @@ constexpr auto kDescription<Place> =
     describe<Place>("the place of a write", field<&Place::fence>(1, kKnownFence), field<&Place::write>(2));
 
 template <>
-constexpr auto kDescription<Prepare> = describe<Prepare>("a wish to own a register");
+constexpr auto kDescription<Prepare> = describe<Prepare>("a request to own a register");
 template <>
 constexpr auto kDescription<Accept> =
     describe<Accept>("a write of a register", field<&Accept::write>(1), field<&Accept::value>(2, kValue));
@@ -59,7 +59,7 @@ template <>
 constexpr auto kDescription<Release> = describe<Release>("a release of a register", field<&Release::write>(1));
 template <>
 constexpr auto kDescription<Ask> = describe<Ask, &wrong_ask>(
-    "a question about a register", field<&Ask::key>(1, kKey), field<&Ask::number>(2),
+    "a request about a register", field<&Ask::key>(1, kKey), field<&Ask::number>(2),
     field<&Ask::lease>(3, between(Duration::nanos(1), kLongestJobLease)), field<&Ask::claim>(4),
     alternative<Prepare, &Ask::body>(5, "prepare"), alternative<Accept, &Ask::body>(6, "accept"),
     alternative<Confirm, &Ask::body>(7, "confirm"), alternative<Release, &Ask::body>(8, "release"));
@@ -73,7 +73,7 @@ constexpr auto kDescription<registers::Answer> = describe<registers::Answer>(
     field<&registers::Answer::promised>(4), field<&registers::Answer::again_after>(5, at_most(kLongestJobLease * 2)),
     field<&registers::Answer::accepted>(6), field<&registers::Answer::value>(7, kValue));
 template <>
-constexpr auto kDescription<Freed> = describe<Freed>("a register that is free", field<&Freed::key>(1, kKey));
+constexpr auto kDescription<Freed> = describe<Freed>("a free register", field<&Freed::key>(1, kKey));
 template <>
 constexpr auto kDescription<Unable> =
     describe<Unable>("a refusal of a register", field<&Unable::key>(1, kKey), field<&Unable::why>(2, kWhy));
@@ -118,12 +118,12 @@ constexpr auto kDescription<blobs::Offer> = describe<blobs::Offer>(
     "an offer of a blob", field<&blobs::Offer::key>(1), field<&blobs::Offer::head>(2), field<&blobs::Offer::again>(3));
 template <>
 constexpr auto kDescription<blobs::Piece> =
-    describe<blobs::Piece>("a piece of a blob", field<&blobs::Piece::key>(1), field<&blobs::Piece::version>(2),
+    describe<blobs::Piece>("a chunk of a blob", field<&blobs::Piece::key>(1), field<&blobs::Piece::version>(2),
                            field<&blobs::Piece::index>(3, kPiece), field<&blobs::Piece::again>(4),
                            field<&blobs::Piece::bytes>(5, text(blobs::kPieceBytes)));
 template <>
 constexpr auto kDescription<blobs::Fetch> =
-    describe<blobs::Fetch>("a fetch of a piece", field<&blobs::Fetch::key>(1), field<&blobs::Fetch::version>(2),
+    describe<blobs::Fetch>("a fetch of a chunk", field<&blobs::Fetch::key>(1), field<&blobs::Fetch::version>(2),
                            field<&blobs::Fetch::index>(3, kPiece));
 template <>
 constexpr auto kDescription<blobs::Drop> =
@@ -131,7 +131,7 @@ constexpr auto kDescription<blobs::Drop> =
 
 template <>
 constexpr auto kDescription<blobs::Asked> =
-    describe<blobs::Asked>("a question about blobs", field<&blobs::Asked::peers>(1, fixed()),
+    describe<blobs::Asked>("a request about blobs", field<&blobs::Asked::peers>(1, fixed()),
                            alternative<blobs::Look, &blobs::Asked::question>(2, "look"),
                            alternative<blobs::Offer, &blobs::Asked::question>(3, "offer"),
                            alternative<blobs::Piece, &blobs::Asked::question>(4, "piece"),

@@ -73,15 +73,15 @@ TEST(RegisterCodec, what_contradicts_itself_is_refused) {
     return refusal(Message{5, Ask{"job/1", 12, Duration::seconds(30), whose, Prepare{}}});
   };
   EXPECT_EQ(says(claim), "");
-  EXPECT_THAT(says({JobFence(), MemberId(1), 1}), HasSubstr("a claim of nobody"));
-  EXPECT_THAT(says({JobFence(1), quorum::kNobody, 1}), HasSubstr("a claim of nobody"));
+  EXPECT_THAT(says({JobFence(), MemberId(1), 1}), HasSubstr("a claim without an owner"));
+  EXPECT_THAT(says({JobFence(1), quorum::kNobody, 1}), HasSubstr("a claim without an owner"));
   EXPECT_EQ(refusal(RegisterRecord{"job", claim, {JobFence(7), 1}, "", {}}), "");
   EXPECT_THAT(refusal(RegisterRecord{"job", claim, {JobFence(8), 1}, "", {}}), HasSubstr("newer than every promise"));
   blobs::BlobHead head{{JobFence(7), 9}, blobs::kPieceBytes, {{}}};
   EXPECT_EQ(refusal(blobs::BlobRecord{{"job", "bundle"}, head, 1}), "");
   ++head.size;
-  EXPECT_THAT(refusal(blobs::BlobRecord{{"job", "bundle"}, head, 1}), HasSubstr("number of pieces"));
-  EXPECT_THAT(refusal(blobs::Asked{1, blobs::Look{{"job", "Bundle"}, {}}}), HasSubstr("no kind of a blob"));
+  EXPECT_THAT(refusal(blobs::BlobRecord{{"job", "bundle"}, head, 1}), HasSubstr("number of chunks"));
+  EXPECT_THAT(refusal(blobs::Asked{1, blobs::Look{{"job", "Bundle"}, {}}}), HasSubstr("not a valid kind of a blob"));
   EXPECT_EQ(message::decode<Message>("").error().code, Errc::kUnsupported) << "no body";
   EXPECT_EQ(message::decode<blobs::Asked>("").error().code, Errc::kUnsupported) << "no question";
 }

@@ -14,11 +14,11 @@ bool is_blob_kind(std::string_view kind) {
 
 Status check_key(const BlobKey& key) {
   if (key.job.empty() || key.job.size() > registers::kMaxKeyBytes) {
-    return fail(Errc::kInvalid, "the key of a job has 1 to {} bytes, and this one {}", registers::kMaxKeyBytes,
+    return fail(Errc::kInvalid, "the key of a job must have 1 to {} bytes; this one has {}", registers::kMaxKeyBytes,
                 key.job.size());
   }
   if (is_blob_kind(key.kind)) return {};
-  return fail(Errc::kInvalid, "the kind of a blob is 1 to 32 of a-z, 0-9 and '-', and not '{}'",
+  return fail(Errc::kInvalid, "the kind of a blob must be 1 to 32 characters of a-z, 0-9 and '-', not '{}'",
               printable(key.kind.substr(0, kMaxKindBytes)));
 }
 

@@ -25,7 +25,7 @@ JobOwner::JobOwner(JobOwnerConfig config, uint64_t seed)
 
 void JobOwner::step(Instant now, const OwnerEvent& event, OwnerEffects& out) {
   // A node that was paused past its lease finds that out before anything else.
-  if (owning() && now >= ends_) lose(now, quorum::kNobody, "no majority has answered before the lease was over", out);
+  if (owning() && now >= ends_) lose(now, quorum::kNobody, "no majority answered before the lease expired", out);
   std::visit(Overloaded{
                  [&](const TakeJob&) {
                    wants_ = true;
@@ -94,7 +94,7 @@ void JobOwner::give_back(Instant now, OwnerEffects& out) {
   }
   const Claim claim = claim_;
   const Release release{owning() ? newest_.write : 0};
-  lose(now, quorum::kNobody, "given back", out);
+  lose(now, quorum::kNobody, "released", out);
   asking_ = false;
   for (const Peer& peer : peers_) {
     out.push_back(SendAsk{peer.id, {config_.key, ++number_, config_.lease, claim, release}});
@@ -106,7 +106,7 @@ void JobOwner::want(Instant now, Wish wish, OwnerEffects& out) {
     out.push_back(JobFailed{wish.ticket, false,
                             !owning()                            ? "this node does not own the job"
                             : wish.value.size() > kMaxValueBytes ? "the value is longer than 64 KiB"
-                                                                 : "too much waits for this job already"});
+                                                                 : "too many writes of this job are waiting"});
     return;
   }
   waiting_.push_back(std::move(wish));
@@ -118,7 +118,7 @@ void JobOwner::withdraw(uint64_t ticket, OwnerEffects& out) {
       std::find_if(waiting_.begin(), waiting_.end(), [&](const Wish& wish) { return wish.ticket == ticket; });
   if (found == waiting_.end() || (found == waiting_.begin() && asking_ && for_wish_)) return;
   waiting_.erase(found);
-  out.push_back(JobFailed{ticket, false, "it was withdrawn before it had begun"});
+  out.push_back(JobFailed{ticket, false, "the write was cancelled before it started"});
 }
 
 // One after the other. A read is asked for after it was wished for: a renewal that is under way proves nothing about
@@ -187,7 +187,7 @@ void JobOwner::refused(Instant now, const Answer& answer, OwnerEffects& out) {
   if (peers_.size() - against >= quorum::majority_of(peers_.size())) return;
   if (state_ != State::kPreparing) {
     BW_PROBE("register: an owner learns that it is none any more");
-    return lose(now, answer.promised.owner, "somebody else has taken the job", out);
+    return lose(now, answer.promised.owner, "another node has taken the job", out);
   }
   asking_ = false;
   if (again_after_ > Duration::zero()) out.push_back(JobBusy{held_by_, again_after_});
@@ -201,7 +201,7 @@ void JobOwner::decided(Instant now, OwnerEffects& out) {
   asking_ = false;
   if (state_ == State::kPreparing) return adopt(now, out);
   if (state_ == State::kAdopting) {
-    if (now >= leased_until()) return lose(now, quorum::kNobody, "taking it over took longer than the lease", out);
+    if (now >= leased_until()) return lose(now, quorum::kNobody, "the takeover took longer than the lease", out);
     newest_ = written_;
     state_ = State::kOwning;
     failures_ = 0;

@@ -42,7 +42,7 @@ inline Result<Content> parse_content(std::string_view bytes) {
   if (bytes.empty()) return Content{};
   if (bytes.front() == '\1') return Content{false, std::string(bytes.substr(1))};
   if (is_retired(bytes)) return Content{true, std::nullopt};
-  return fail(Errc::kInvalid, "the register of the job holds what this version cannot read");
+  return fail(Errc::kInvalid, "this version cannot read the register of the job");
 }
 
 using election::JobFence;

@@ -113,7 +113,7 @@ task<Status> BlobReplica::load() {
     auto record = message::decode<BlobRecord>(bytes);
     if (!record || value_name(record->key) != name) {
       co_return fail(Errc::kInvalid, "the record of a blob cannot be read ({})",
-                     record ? "it is that of another one" : record.error().message);
+                     record ? "it belongs to another blob" : record.error().message);
     }
     start.records.push_back(std::move(*record));
   }
@@ -123,7 +123,7 @@ task<Status> BlobReplica::load() {
   }
   for (const auto& [name, bytes] : *fences) {
     const auto fence = parse_u64(bytes);
-    if (!fence) co_return fail(Errc::kInvalid, "what was promised to the owner of a job cannot be read");
+    if (!fence) co_return fail(Errc::kInvalid, "the promise to the owner of a job cannot be read");
     start.fences.emplace_back(name.substr(kFences.size()), JobFence(*fence));
   }
   for (const auto& [name, bytes] : *dropped) start.dropped.push_back(name.substr(kDroppedJobs.size()));

@@ -16,7 +16,7 @@ using Vote = Tally::Vote;
 // Until the deadline; the number of attempts is no limit.
 constexpr resilience::RetryPolicy kAgain{1'000'000, Duration::millis(50), Duration::seconds(1),
                                          resilience::Jitter::kEqual};
-constexpr const char* kEnding = "the node that asks is ending";
+constexpr const char* kEnding = "this node is ending";
 
 void wake(void* event) { static_cast<runtime::Event*>(event)->set(); }
 
@@ -78,7 +78,7 @@ task<void> Blobs::close() {
 
 task<Blobs::Tried> Blobs::ask(std::size_t voter, Question question, Instant deadline, runtime::Cancellation* cancel) {
   const Duration left = deadline - runtime_.read_clock();
-  if (left <= Duration::zero()) co_return fail(Errc::kTimeout, "there was no time left to ask");
+  if (left <= Duration::zero()) co_return fail(Errc::kTimeout, "the time limit has passed");
   std::string name = lines_.replicas()[voter];
   const Duration most = std::min(left, settings_.ask_most);
   auto answered = co_await lines_.ask(std::move(name), std::move(question), most, cancel);
@@ -126,7 +126,7 @@ task<void> Blobs::convince(Blobs* self, RoundPtr round, std::size_t voter, Quest
 std::string Blobs::describe(const Round& round) const {
   std::string text = "no majority of the voters (";
   for (const std::string& name : lines_.replicas()) text += (text.ends_with('(') ? "" : ", ") + name;
-  text += ") has agreed";
+  text += ") agreed";
   for (std::size_t voter = 0; voter < round.troubles.size(); ++voter) {
     if (round.tally.of(voter) == Vote::kYes || round.troubles[voter].empty()) continue;
     text += fmt::format("; '{}': {}", lines_.replicas()[voter], round.troubles[voter]);
@@ -199,7 +199,7 @@ task<void> Blobs::send_pieces(Blobs* self, RoundPtr round, std::size_t voter, Va
   while (sending->next < sending->wanted.size() && !sending->ended) {
     const uint32_t index = sending->wanted[sending->next++];
     if (index >= value->head.pieces.size()) {
-      sending->ended = fail(Errc::kProtocol, "it wants a piece that there is not");
+      sending->ended = fail(Errc::kProtocol, "it requests a chunk that does not exist");
       co_return;
     }
     Question piece =
@@ -241,7 +241,7 @@ task<Status> Blobs::put(BlobKey key, Version version, std::string bytes, Instant
   BW_CO_RETURN_IF_ERROR(check_key(key));
   const std::string what = fmt::format("putting {}, version {}: ", to_string(key), to_string(version));
   if (bytes.size() > kMaxBlobBytes) {
-    co_return fail(Errc::kTooLarge, "{}it has {} bytes, and may have {}", what, bytes.size(), kMaxBlobBytes);
+    co_return fail(Errc::kTooLarge, "{}it has {} bytes; the limit is {}", what, bytes.size(), kMaxBlobBytes);
   }
   if (closed_) co_return fail(Errc::kClosed, what + kEnding);
   ValuePtr value = co_await prepare(std::move(key), version, std::move(bytes), false);
@@ -340,7 +340,7 @@ task<Result<std::optional<Blob>>> Blobs::get(BlobKey key, JobFence fence, Instan
         got.error().code == Errc::kReset && !closed_ ? retry.failed(runtime_.now(), Errc::kReset) : std::nullopt;
     if (!next) co_return fail(got.error().code, what + got.error().message);
     const bool due = co_await runtime_.sleep_until(*next, cancel);
-    if (!due) co_return fail(Errc::kCancelled, what + "nobody waits for it any more");
+    if (!due) co_return fail(Errc::kCancelled, what + "the request was cancelled");
   }
   co_return fail(Errc::kClosed, what + kEnding);
 }

@@ -134,7 +134,7 @@ TEST_F(BlobsTest, voters_that_were_told_of_others_keep_nothing_together) {
   const Instant deadline = runtime_->read_clock() + Duration::millis(300);
   const auto done = runtime_->run(other.blobs->put(ingest(), {JobFence(1), 1}, "a value", deadline, nullptr));
   ASSERT_FALSE(done);
-  EXPECT_THAT(done.error().message, HasSubstr("it was told of other voters: m1 m2 m3"));
+  EXPECT_THAT(done.error().message, HasSubstr("its settings name other replicas: m1 m2 m3"));
   other.stop();
 }
 

@@ -154,7 +154,7 @@ TEST_F(BlobsTest, a_voter_with_as_much_as_it_may_have_says_so) {
   const BlobHead head{{JobFence(1), 1}, more.size(), {wire::sha256(as_bytes(more))}};
   const Answer answered = ask("m1", "m3", Offer{ingest("other"), head});
   EXPECT_EQ(answered.verdict, Verdict::kUnable);
-  EXPECT_THAT(answered.why, HasSubstr("its blobs have 60 bytes, and may have 100"));
+  EXPECT_THAT(answered.why, HasSubstr("its blobs have 60 bytes; the limit is 100"));
 }
 
 TEST_F(BlobsTest, one_that_was_away_when_a_job_was_dropped_hears_of_it) {

@@ -88,7 +88,7 @@ Result<EtcdJob::View> EtcdJob::view_of(const std::string& body) const {
   view.modified = state.modified;
   auto record = message::decode<registers::RegisterRecord>(state.value);
   if (!record || record->key != key_) {
-    return fail(Errc::kInvalid, "what etcd has under '{}' is no state of job '{}'{}", state_name(), key_,
+    return fail(Errc::kInvalid, "the value in etcd under '{}' is not a state of job '{}'{}", state_name(), key_,
                 record ? std::string() : ": " + record.error().message);
   }
   view.record = std::move(*record);
@@ -107,17 +107,16 @@ task<Result<EtcdJob::View>> EtcdJob::look(Time& time) {
 }
 
 Error EtcdJob::late(const Time& time, const std::string& why) const {
-  return {time.why(),
-          fmt::format("job '{}': {}", key_, time.why() == Errc::kClosed ? "the node that asks is ending" : why)};
+  return {time.why(), fmt::format("job '{}': {}", key_, time.why() == Errc::kClosed ? "this node is ending" : why)};
 }
 
 // --- taking ----------------------------------------------------------------------------------------------------------
 
 task<Result<TakenJob>> EtcdJob::take(std::shared_ptr<EtcdJob> self, Instant deadline, runtime::Cancellation* cancel) {
-  if (self->closing_.cancelled()) co_return fail(Errc::kClosed, "the node that asks is ending");
-  if (self->taking_) co_return fail(Errc::kExists, "job '{}' is being taken already", self->key_);
-  if (self->lease_ != 0 && self->held()) co_return fail(Errc::kExists, "job '{}' is held already", self->key_);
-  if (self->lease_ != 0) self->lose({}, "etcd has not answered before the lease was over");
+  if (self->closing_.cancelled()) co_return fail(Errc::kClosed, "this node is ending");
+  if (self->taking_) co_return fail(Errc::kExists, "this node is taking job '{}' already", self->key_);
+  if (self->lease_ != 0 && self->held()) co_return fail(Errc::kExists, "this node holds job '{}' already", self->key_);
+  if (self->lease_ != 0) self->lose({}, "etcd did not answer before the lease expired");
   self->taking_ = true;
   Time time(*self, deadline, cancel);
   auto outcome = co_await self->wait_and_claim(time);
@@ -138,13 +137,13 @@ task<Result<TakenJob>> EtcdJob::wait_and_claim(Time& time) {
     if (seen.owner && seen.owner->name != store_.self_) {
       const std::string holder = seen.owner->name;
       co_await wait_until_free(known, time);
-      if (time.over()) co_return fail(time.why(), "it was not taken in time: '{}' holds it", holder);
+      if (time.over()) co_return fail(time.why(), "the job was not taken in time: '{}' holds it", holder);
       continue;
     }
     BW_CO_TRY(auto claimed, co_await claim(std::move(seen), time));
     if (claimed) co_return std::move(*claimed);
     const bool again = co_await pause(time);
-    if (!again) co_return fail(time.why(), "etcd has not answered in time, or others were faster");
+    if (!again) co_return fail(time.why(), "etcd did not answer in time, or other nodes were faster");
   }
 }
 
@@ -219,7 +218,7 @@ task<Written> EtcdJob::change(std::shared_ptr<EtcdJob> self, std::string content
   Time time(*self, deadline, cancel);
   store::Turn turn(self->turns_, time.cancellation());
   co_await turn.woken().wait();
-  if (!turn.granted() || time.over()) co_return not_written(self->late(time, "no time was left"), false);
+  if (!turn.granted() || time.over()) co_return not_written(self->late(time, "the time limit has passed"), false);
   uint64_t tombstone = 0;
   if (retire && self->held()) {
     std::string wanted = store::grant_body(seconds_of(kRetiredKept));
@@ -258,8 +257,9 @@ task<Written> EtcdJob::put(std::string content, uint64_t tombstone, Time& time) 
         co_return Written();
       }
       if (!mine(*seen)) {
-        lose(seen->owner ? seen->owner->name : std::string(), "etcd has ended its lease, or given it to another node");
-        co_return not_written({Errc::kRefused, fmt::format("this node does not hold job '{}' any more", key_)}, sent);
+        lose(seen->owner ? seen->owner->name : std::string(),
+             "etcd ended the lease of this node, or another node has the job");
+        co_return not_written({Errc::kRefused, fmt::format("this node no longer holds job '{}'", key_)}, sent);
       }
       modified_ = seen->modified;
       unsure_ = false;
@@ -292,14 +292,14 @@ task<Result<std::optional<std::string>>> EtcdJob::read(std::shared_ptr<EtcdJob> 
   Time time(*self, deadline, cancel);
   store::Turn turn(self->turns_, time.cancellation());
   co_await turn.woken().wait();
-  if (!turn.granted() || time.over()) co_return tl::unexpected(self->late(time, "no time was left"));
+  if (!turn.granted() || time.over()) co_return tl::unexpected(self->late(time, "the time limit has passed"));
   if (!self->held()) co_return fail(Errc::kRefused, "this node does not hold job '{}'", self->key_);
   const auto seen = co_await self->look(time);
   if (!seen) co_return tl::unexpected(time.over() ? self->late(time, seen.error().message) : seen.error());
   if (!self->mine(*seen)) {
     self->lose(seen->owner ? seen->owner->name : std::string(),
-               "etcd has ended its lease, or given it to another node");
-    co_return fail(Errc::kRefused, "this node does not hold job '{}' any more", self->key_);
+               "etcd ended the lease of this node, or another node has the job");
+    co_return fail(Errc::kRefused, "this node no longer holds job '{}'", self->key_);
   }
   BW_CO_TRY(auto content, registers::parse_content(seen->record.value));
   co_return std::move(content.value);
@@ -353,7 +353,7 @@ task<void> EtcdJob::keep(std::shared_ptr<EtcdJob> self) {
     self->nap_ = nullptr;
     if (!due || self->lease_ == 0) continue;
     if (!self->held()) {
-      self->lose({}, "etcd has not answered before the lease was over");
+      self->lose({}, "etcd did not answer before the lease expired");
     } else {
       co_await self->renew();
     }

@@ -50,7 +50,7 @@ class Handle final : public JobHandle {
 runtime::task<Result<store::EtcdPlace>> place_of(runtime::Runtime& runtime, std::string url) {
   BW_CO_TRY(auto parsed, store::parse_store_url(url));
   if (parsed.scheme != "etcd" && parsed.scheme != "etcds") {
-    co_return fail(Errc::kUnsupported, "'{}' cannot keep jobs: only etcd can (etcd://HOST:PORT)", parsed.text);
+    co_return fail(Errc::kUnsupported, "'{}' cannot store jobs: only etcd can (etcd://HOST:PORT)", parsed.text);
   }
   auto place = co_await store::etcd_place(runtime, std::move(parsed));
   co_return place;
@@ -83,9 +83,9 @@ task<void> EtcdJobView::run(runtime::Cancellation* cancel) {
     if (cancel->cancelled()) co_return;
     std::string trouble = seen ? std::string() : seen.error().message;
     if (!trouble.empty() && trouble_.empty()) {
-      note_(true, fmt::format("registers of jobs: {} does not say what there is: {}", description_, trouble));
+      note_(true, fmt::format("job registers: {} cannot be read: {}", description_, trouble));
     } else if (trouble.empty() && !trouble_.empty()) {
-      note_(false, fmt::format("registers of jobs: {} answers again", description_));
+      note_(false, fmt::format("job registers: {} answers again", description_));
     }
     trouble_ = std::move(trouble);
     co_await runtime_.sleep(kLookEvery, cancel);
@@ -122,7 +122,7 @@ task<Result<store::EtcdRange>> EtcdJobView::ask(std::string body, runtime::Cance
   if (is_first || !is_another) co_return range;
   next_revision_ = 0;
   names_at_ = Instant();
-  co_return fail(Errc::kReset, "it has begun anew, or is another one than before");
+  co_return fail(Errc::kReset, "it was reset or replaced");
 }
 
 task<Status> EtcdJobView::look_at_owners(runtime::Cancellation* cancel) {
@@ -182,7 +182,7 @@ EtcdJobStore::~EtcdJobStore() { check(jobs_.empty(), "handles end before their s
 
 Result<std::unique_ptr<JobHandle>> EtcdJobStore::open(std::string key, JobHandle::Listener& listener) {
   BW_RETURN_IF_ERROR(check_key(key));
-  if (closed_) return fail(Errc::kClosed, "the node that asks is ending");
+  if (closed_) return fail(Errc::kClosed, "this node is ending");
   if (jobs_.contains(key)) return fail(Errc::kExists, "job '{}' is open already: a node has one handle of it", key);
   if (jobs_.size() >= kMaxHandles) return fail(Errc::kExhausted, "too many jobs are open on this node");
   auto job = std::make_shared<EtcdJob>(*this, key, listener);
@@ -255,7 +255,8 @@ runtime::task<Result<std::unique_ptr<JobStore>>> open_etcd_job_store(runtime::Ru
                                                                      std::string group, std::string self,
                                                                      JobSettings settings, uint64_t seed) {
   BW_CO_RETURN_IF_ERROR(check_settings(settings));
-  if (group.empty() || self.empty()) co_return fail(Errc::kInvalid, "jobs in etcd need a group and a node's name");
+  if (group.empty() || self.empty())
+    co_return fail(Errc::kInvalid, "jobs in etcd need the names of a group and a node");
   BW_CO_TRY(auto place, co_await place_of(runtime, std::move(url)));
   co_return std::make_unique<EtcdJobStore>(runtime, std::move(place), group, std::move(self), settings, seed);
 }

@@ -56,7 +56,7 @@ class EtcdJobView final : public JobView {
   bool has_read() const override { return has_read_; }
   const registers::RegisterRecord* find(const std::string& key) const override;
   bool is_leased(const std::string& key) const override { return owned_.contains(key); }
-  // Empty while etcd answers, else what is wrong.
+  // Empty while etcd answers, else the fault.
   const std::string& trouble() const { return trouble_; }
 
  private:

@@ -111,7 +111,7 @@ TEST_F(EtcdJobViewTest, an_etcd_that_begins_anew_is_looked_at_from_its_beginning
   ASSERT_TRUE(after.take());
   const Status first = look();
   ASSERT_FALSE(first);
-  EXPECT_THAT(first.error().message, testing::HasSubstr("begun anew"));
+  EXPECT_THAT(first.error().message, testing::HasSubstr("reset or replaced"));
   ASSERT_TRUE(look());
   EXPECT_EQ(seen(key("after")), "(nothing)");
   EXPECT_EQ(seen(key("before")), "(none)");

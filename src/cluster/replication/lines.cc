@@ -91,7 +91,7 @@ void Lines::on_message(link::Connection& connection, const wire::Inbound& inboun
   const bool is_replica = names_.contains(from);
   if (ask == nullptr && !is_replica) {
     return router_.refuse(connection, wire::Refusal::kSender,
-                          "it keeps no registers of jobs, and speaks as one that does");
+                          "it stores no job registers, but sends messages of a replica");
   }
   if (ask != nullptr && !is_replica && !askers_.contains(from)) {
     if (askers_.size() >= kMaxAskers) askers_.erase(askers_.begin());
@@ -100,7 +100,7 @@ void Lines::on_message(link::Connection& connection, const wire::Inbound& inboun
   if (message->peers == fingerprint_ || std::holds_alternative<Unable>(message->body)) {
     deliver(from, message->body);
   } else if (ask != nullptr) {
-    send(from, Unable{ask->key, "it was told of other peers: " + replica_names(", ")});
+    send(from, Unable{ask->key, "its settings name other replicas: " + replica_names(", ")});
   }
 }
 
@@ -127,12 +127,12 @@ void Lines::deliver(MemberId from, const decltype(Message::body)& body) {
 task<Result<blobs::Answer>> Lines::ask(std::string replica, blobs::Question question, Duration timeout,
                                        runtime::Cancellation* cancel) {
   if (replica == self_) {
-    if (blob_replica_ == nullptr) co_return fail(Errc::kUnreachable, "this node keeps no blobs yet, or any more");
+    if (blob_replica_ == nullptr) co_return fail(Errc::kUnreachable, "this node does not store blobs now");
     auto answered = co_await blob_replica_->answer(std::move(question));
     co_return answered;
   }
   const auto place = addresses_(replica);
-  if (!place) co_return fail(Errc::kUnreachable, "nobody knows where '{}' is", replica);
+  if (!place) co_return fail(Errc::kUnreachable, "the address of '{}' is unknown", replica);
   cluster::PeerAddress address = *place;
   std::string body = message::encode(blobs::Asked{fingerprint_, std::move(question)});
   BW_CO_TRY(auto reply, co_await links_.request(std::move(address), cluster::message_type::kBlobs,
@@ -149,10 +149,10 @@ void Lines::on_request(link::Connection& connection, const wire::Inbound& reques
     return;
   }
   if (asked->peers != fingerprint_) {
-    return respond(connection, request.id, blobs::unable("it was told of other voters: " + replica_names(" ")));
+    return respond(connection, request.id, blobs::unable("its settings name other replicas: " + replica_names(" ")));
   }
   if (blob_replica_ == nullptr) {
-    return respond(connection, request.id, blobs::unable("it keeps no blobs yet, or any more"));
+    return respond(connection, request.id, blobs::unable("it does not store blobs now"));
   }
   if (serving_ >= kMaxServed || serving_bytes_ >= kMaxServedBytes) {
     return respond(connection, request.id, blobs::answer(blobs::Verdict::kBusy));

@@ -85,7 +85,7 @@ namespace {
 
 using runtime::task;
 
-constexpr const char* kStoreEnded = "the node that asks is ending";
+constexpr const char* kStoreEnded = "this node is ending";
 
 void set_event(void* event) { static_cast<runtime::Event*>(event)->set(); }
 
@@ -121,8 +121,8 @@ void QuorumJob::close() {
 
 task<Result<TakenJob>> QuorumJob::take(Instant deadline, runtime::Cancellation* cancel) {
   if (closed_) co_return fail(Errc::kClosed, kStoreEnded);
-  if (taking_ != nullptr) co_return fail(Errc::kExists, "job '{}' is being taken already", key_);
-  if (held(store_.runtime_.boot_now())) co_return fail(Errc::kExists, "job '{}' is held already", key_);
+  if (taking_ != nullptr) co_return fail(Errc::kExists, "this node is taking job '{}' already", key_);
+  if (held(store_.runtime_.boot_now())) co_return fail(Errc::kExists, "this node holds job '{}' already", key_);
   if (taken_) step(registers::JobTick{});  // the loss of it is not noticed yet
   runtime::Event event;
   taking_ = &event;
@@ -156,7 +156,7 @@ task<tl::expected<std::string, NotWritten>> QuorumJob::ask(std::optional<std::st
   }
   if (calls_.size() >= kMaxCalls) {
     co_return tl::unexpected(
-        NotWritten{{Errc::kExhausted, fmt::format("too much waits for job '{}' already", key_)}, false});
+        NotWritten{{Errc::kExhausted, fmt::format("too many writes of job '{}' are waiting", key_)}, false});
   }
   Call call;
   const uint64_t ticket = ++ticket_;
@@ -290,7 +290,7 @@ std::string QuorumJobStore::describe() const {
 
 Result<std::unique_ptr<JobHandle>> QuorumJobStore::open(std::string key, JobHandle::Listener& listener) {
   BW_RETURN_IF_ERROR(check_key(key));
-  if (closed_) return fail(Errc::kClosed, "the node that asks is ending");
+  if (closed_) return fail(Errc::kClosed, "this node is ending");
   if (jobs_.contains(key)) return fail(Errc::kExists, "job '{}' is open already: a node has one handle of it", key);
   if (jobs_.size() >= kMaxHandles) return fail(Errc::kExhausted, "too many jobs are open on this node");
   registers::JobOwnerConfig config;
@@ -330,9 +330,9 @@ void QuorumJobStore::on_unable(MemberId from, const registers::Unable& unable) {
 
 // Why nothing happens, if that is known.
 std::string QuorumJobStore::silence() const {
-  std::string text = "no majority of the peers (";
+  std::string text = "no majority of the replicas (";
   for (const std::string& name : lines_.replicas()) text += (text.ends_with('(') ? "" : ", ") + name;
-  text += ") has answered in time";
+  text += ") answered in time";
   const Instant now = runtime_.boot_now();
   for (const auto& [peer, trouble] : troubles_) {
     if (now - trouble.at < kTroubleLasts) text += fmt::format("; '{}': {}", lines_.name_of(peer), trouble.why);

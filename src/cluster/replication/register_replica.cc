@@ -33,7 +33,7 @@ RegisterReplica::RegisterReplica(runtime::Runtime& runtime, cluster::Kv& kv, reg
       kv_(kv),
       lines_(lines),
       settings_(settings),
-      disk_(runtime, kv, lines, "jobs-kept-with", "registers of jobs", settings.first_start, note),
+      disk_(runtime, kv, lines, "jobs-kept-with", "job registers", settings.first_start, note),
       kernel_({.drift = settings.drift, .most_jobs = settings.most_jobs}) {}
 
 // --- its life --------------------------------------------------------------------------------------------------------
@@ -57,15 +57,15 @@ task<void> RegisterReplica::run(runtime::Cancellation* cancel) {
 // All earlier promises and accepted writes of this replica.
 task<Result<registers::AcceptorStart>> RegisterReplica::load() {
   const auto stored = co_await kv_.list(kRecords);
-  if (!stored) co_return fail(Errc::kIo, "the registers of jobs cannot be read: " + stored.error().message);
+  if (!stored) co_return fail(Errc::kIo, "the job registers cannot be read: " + stored.error().message);
   BW_CO_RETURN_IF_ERROR(co_await disk_.open(stored->empty()));
   registers::AcceptorStart start;
   const Instant now = runtime_.boot_now();
   for (const auto& [name, bytes] : *stored) {
     auto record = message::decode<registers::RegisterRecord>(bytes);
     if (!record || kRecords + record->key != name) {
-      co_return fail(Errc::kInvalid, "what was promised to the owner of a job cannot be read ({})",
-                     record ? "it is that of another job" : record.error().message);
+      co_return fail(Errc::kInvalid, "the promise to the owner of a job cannot be read ({})",
+                     record ? "it belongs to another job" : record.error().message);
     }
     if (registers::is_retired(record->value)) retired_.emplace(record->key, now);
     start.records.push_back(std::move(*record));
@@ -105,7 +105,7 @@ void RegisterReplica::on_ask(registers::MemberId from, const registers::Ask& ask
 
 std::string RegisterReplica::too_much(const registers::Ask& ask) const {
   if (kernel_.jobs() >= settings_.most_jobs && kernel_.find(ask.key) == nullptr) {
-    return fmt::format("it keeps {} jobs already", settings_.most_jobs);
+    return fmt::format("it stores {} jobs, the limit", settings_.most_jobs);
   }
   const auto* accept = std::get_if<registers::Accept>(&ask.body);
   if (accept == nullptr) return {};
@@ -113,7 +113,7 @@ std::string RegisterReplica::too_much(const registers::Ask& ask) const {
   const std::size_t before = known == nullptr ? 0 : known->value.size();
   const std::size_t after = kernel_.bytes() - before + accept->value.size();
   if (accept->value.size() <= before || after <= settings_.most_bytes) return {};
-  return fmt::format("the states of its jobs have {} bytes, and may have {}", kernel_.bytes(), settings_.most_bytes);
+  return fmt::format("the states of its jobs have {} bytes; the limit is {}", kernel_.bytes(), settings_.most_bytes);
 }
 
 void RegisterReplica::carry_out(const registers::KeepJob& keep) {

@@ -143,8 +143,8 @@ TEST_F(RegisterReplicaTest, on_a_full_disk_it_abstains_and_says_so_until_there_i
   ASSERT_FALSE(doubt);
   EXPECT_EQ(doubt.error().error.code, Errc::kTimeout);
   EXPECT_TRUE(doubt.error().perhaps);
-  EXPECT_THAT(doubt.error().error.message, HasSubstr("'m1': registers of jobs cannot be written"));
-  EXPECT_THAT(notes_, testing::ElementsAre(HasSubstr("promises and takes nothing")));
+  EXPECT_THAT(doubt.error().error.message, HasSubstr("'m1': job registers cannot be written"));
+  EXPECT_THAT(notes_, testing::ElementsAre(HasSubstr("makes no promises and accepts no writes")));
   EXPECT_THAT(replica_->unable(), HasSubstr("the disk of the test"));
   kv_.trouble = Errc::kOk;
   EXPECT_TRUE(write(*job, "room"));
@@ -159,7 +159,7 @@ TEST_F(RegisterReplicaTest, a_disk_that_knows_nothing_is_taken_for_one_that_was_
   ASSERT_FALSE(taken);
   EXPECT_EQ(taken.error().code, Errc::kTimeout);
   EXPECT_THAT(taken.error().message, HasSubstr("--first-start"));
-  EXPECT_THAT(notes_, testing::ElementsAre(HasSubstr("keeps none")));
+  EXPECT_THAT(notes_, testing::ElementsAre(HasSubstr("stores none")));
   job.reset();
   stop();
   start({.first_start = true});
@@ -205,7 +205,7 @@ TEST_F(RegisterReplicaTest, keeps_so_many_jobs_and_says_when_there_are_more) {
   ASSERT_TRUE(take(*two));
   const auto full = runtime_->run(three->take(at_once(), nullptr));
   ASSERT_FALSE(full);
-  EXPECT_THAT(full.error().message, HasSubstr("it keeps 2 jobs already"));
+  EXPECT_THAT(full.error().message, HasSubstr("it stores 2 jobs, the limit"));
   EXPECT_TRUE(write(*one, "those that are kept go on"));
 }
 
@@ -218,7 +218,7 @@ TEST_F(RegisterReplicaTest, keeps_so_many_bytes_and_says_when_there_are_more) {
   ASSERT_TRUE(write(*one, std::string(60, 'x')));
   const auto full = runtime_->run(two->write(std::string(60, 'x'), at_once(), nullptr));
   ASSERT_FALSE(full);
-  EXPECT_THAT(full.error().error.message, HasSubstr("the states of its jobs have 61 bytes, and may have 100"));
+  EXPECT_THAT(full.error().error.message, HasSubstr("the states of its jobs have 61 bytes; the limit is 100"));
   EXPECT_TRUE(write(*one, std::string(30, 'x'))) << "what becomes smaller is taken";
   EXPECT_TRUE(write(*two, std::string(60, 'x'))) << "there is room now";
 }
@@ -244,7 +244,7 @@ TEST_F(RegisterReplicaTest, other_peers_than_before_are_refused_unless_no_job_is
   stop();
   kv_.kept["jobs-kept-with"] = "m1 m2";
   start({.first_start = true});
-  EXPECT_THAT(replica_->unable(), HasSubstr("keeps registers of jobs together with m1 m2, and was told of m1"));
+  EXPECT_THAT(replica_->unable(), HasSubstr("stores job registers together with m1 m2, but its settings name m1"));
   stop();
   kv_.kept.erase("jobs/job");
   start({.first_start = false});
@@ -330,7 +330,7 @@ TEST_F(TwoNodes, one_that_was_told_of_other_peers_is_told_so) {
     Owner owner(asking_, "job");
     const auto taken = owner.take(Duration::seconds(2));
     ASSERT_FALSE(taken);
-    EXPECT_THAT(taken.error().message, HasSubstr("'m1': it was told of other peers: m1"));
+    EXPECT_THAT(taken.error().message, HasSubstr("'m1': its settings name other replicas: m1"));
   }
   stop(asking_, asker_);
   stop(keeping_, replica_);

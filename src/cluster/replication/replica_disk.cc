@@ -27,23 +27,24 @@ task<Status> ReplicaDisk::open(bool empty) {
   if (!*known && !first_start_) {
     co_return fail(
         Errc::kInvalid,
-        fmt::format("nothing is known of {} that were kept here. If this node has never kept any, start it once with "
-                    "--first-start; if its disk was lost, let a node of another name take its place",
+        fmt::format("this node has no record of {} that it stored earlier. If it has never stored any, start it once "
+                    "with --first-start; if its disk was lost, replace it by a node with another name",
                     what_));
   }
   const std::string names = lines_.replica_names(" ");
   if (*known == names) co_return Status();
   if (*known && (!empty || !first_start_)) {
     co_return fail(Errc::kInvalid,
-                   "this node keeps {} together with {}, and was told of {}. Give all nodes the former list back until "
-                   "no job is left anywhere; then start each once with the new one and --first-start",
+                   "this node stores {} together with {}, but its settings name {}. Restore the former list on all "
+                   "nodes until no jobs are left; then start each node once with the new list and --first-start",
                    what_, **known, names);
   }
   std::vector<KvChange> mark;
   mark.push_back({mark_, names});
   const Status marked = co_await kv_.put(std::move(mark));
   if (!marked) {
-    co_return fail(Errc::kIo, "that this node keeps {} cannot be written: {}", what_, marked.error().message);
+    co_return fail(Errc::kIo, "this node's mark that it stores {} cannot be written: {}", what_,
+                   marked.error().message);
   }
   co_return Status();
 }
@@ -53,7 +54,7 @@ void ReplicaDisk::begin(const Status& found, runtime::Scope& scope) {
   readable_ = found.has_value();
   if (readable_) return;
   unable_ = found.error().message;
-  note_(true, unable_ + ". This node keeps none");
+  note_(true, unable_ + ". This node stores none");
 }
 
 task<Status> ReplicaDisk::write(std::vector<KvChange> changes) {
@@ -97,7 +98,7 @@ task<void> ReplicaDisk::flush(ReplicaDisk* self) {
 void ReplicaDisk::written(const Status& done) {
   if (!done && unable_.empty()) {
     unable_ = fmt::format("{} cannot be written: {}", what_, done.error().message);
-    note_(true, unable_ + ". Until that works this node promises and takes nothing");
+    note_(true, unable_ + ". Until writing works again, this node makes no promises and accepts no writes");
   } else if (done && !unable_.empty()) {
     unable_.clear();
     note_(false, what_ + " can be written again");

@@ -43,7 +43,7 @@ std::vector<HearingWatch::Change> HearingWatch::look(Instant now) {
   if (lost.empty()) return out;
   const std::size_t all = voters_.size() + 1;
   const std::string heard = fmt::format("{} of {} voters", all - unheard(now).size(), all);
-  out.push_back({true, fmt::format("has not heard {}: with itself it hears {}{}", lost, heard,
+  out.push_back({true, fmt::format("has not heard {}: including itself, it hears {}{}", lost, heard,
                                    in_minority(now) ? ", a minority, which cannot elect an admin" : "")});
   return out;
 }

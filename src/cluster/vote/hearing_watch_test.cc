@@ -18,7 +18,7 @@ TEST(HearingWatch, who_is_silent_for_too_long_is_named_once_with_since_when) {
   const auto changes = watch.look(at(1501));
   ASSERT_EQ(changes.size(), 1u);
   EXPECT_TRUE(changes[0].fewer);
-  EXPECT_THAT(changes[0].text, HasSubstr("has not heard 'b' for 1.00s: with itself it hears 2 of 3 voters"));
+  EXPECT_THAT(changes[0].text, HasSubstr("has not heard 'b' for 1.00s: including itself, it hears 2 of 3 voters"));
   EXPECT_THAT(changes[0].text, testing::Not(HasSubstr("minority")));
   EXPECT_THAT(watch.look(at(1502)), IsEmpty());
   EXPECT_THAT(watch.unheard(at(1501)), testing::ElementsAre(testing::Pair("b", Duration::millis(1001))));
@@ -30,7 +30,7 @@ TEST(HearingWatch, a_minority_is_said_and_who_comes_back_too) {
   const auto changes = watch.look(at(1001));
   ASSERT_EQ(changes.size(), 1u);
   EXPECT_THAT(changes[0].text,
-              HasSubstr("'b' for 1.00s, 'c' for 1.00s: with itself it hears 1 of 3 voters, a minority"));
+              HasSubstr("'b' for 1.00s, 'c' for 1.00s: including itself, it hears 1 of 3 voters, a minority"));
   EXPECT_TRUE(watch.in_minority(at(1001)));
   watch.heard("c", at(1100));
   watch.heard("somebody else", at(1100));

@@ -26,7 +26,7 @@ Result<BoxKey> BoxKey::draw() {
   std::size_t size = public_key.size();
   if (key == nullptr ||
       EVP_PKEY_get_raw_public_key(key.get(), reinterpret_cast<unsigned char*>(public_key.data()), &size) != 1) {
-    return fail(Errc::kIo, "no key could be drawn: the system gives no randomness");
+    return fail(Errc::kIo, "no key could be generated: the system's source of randomness failed");
   }
   return BoxKey(std::move(key), public_key);
 }
@@ -45,7 +45,7 @@ Result<wire::Key> BoxKey::agree(const BoxPublicKey& with, const BoxPublicKey& se
   const bool agreed = other != nullptr && context.it != nullptr && EVP_PKEY_derive_init(context.it) == 1 &&
                       EVP_PKEY_derive_set_peer(context.it, other.get()) == 1 &&
                       EVP_PKEY_derive(context.it, reinterpret_cast<unsigned char*>(shared.data()), &size) == 1;
-  if (!agreed) return fail(Errc::kRefused, "it comes with a public key that is none");
+  if (!agreed) return fail(Errc::kRefused, "its public key is invalid");
   std::array<std::byte, 64> salt{};
   std::ranges::copy(sender, salt.begin());
   std::ranges::copy(receiver, salt.begin() + 32);
@@ -73,7 +73,7 @@ Result<secret::SecretBytes> BoxKey::open(const BoxPublicKey& from, std::string_v
   auto bytes = secret::SecretBytes::copy_of(all.first(all.size() - wire::kTagBytes));
   if (!wire::Aead(wire::Aead::Direction::kOpen, key)
            .open(0, as_bytes(context), bytes.bytes(), all.last<wire::kTagBytes>())) {
-    return fail(Errc::kRefused, "it was sealed to another key, or for another term");
+    return fail(Errc::kRefused, "it was encrypted to another key or for another term");
   }
   return bytes;
 }
@@ -149,7 +149,8 @@ void KeyRecovery::on_asked(const std::string& admin, const KeyShareRequest& requ
   const secret::SecretBytes share = secret::encode(holding_.share);
   auto sealed = key ? key->seal(*request.key, context(admin, settings_.self, request.term), share.bytes())
                     : tl::unexpected(key.error());
-  if (!sealed) return owner_.on_warning(fmt::format("no key share for '{}': {}", admin, sealed.error().message));
+  if (!sealed)
+    return owner_.on_warning(fmt::format("no key share was sent to '{}': {}", admin, sealed.error().message));
   send(admin, KeyShareAnswer{request.term, key->public_key(), std::move(*sealed)});
 }
 
@@ -205,7 +206,7 @@ void KeyRecovery::take(const std::string& from, Result<secret::KeyShare> share) 
   if (!taken) return refuse(from, collecting_->collector.refused().at(member_id(from).value()));
   if (*taken == secret::Collector::Taken::kDouble) {
     for (const auto& [other, held] : heard_) {
-      if (held == index) return refuse(from, fmt::format("key share {} is the one of '{}'", index, other));
+      if (held == index) return refuse(from, fmt::format("key share {} belongs to '{}'", index, other));
     }
   }
   heard_[from] = index;
@@ -254,7 +255,7 @@ std::string KeyRecovery::why_too_few() const {
   const std::map<std::string, std::string>& refused = collecting_->refused;
   std::string text =
       fmt::format("{} of {} key shares after {}", progress.held, progress.needed, format_duration(settings_.limit));
-  for (const auto& [name, why] : refused) text += fmt::format("; that of '{}' was refused: {}", name, why);
+  for (const auto& [name, why] : refused) text += fmt::format("; the one of '{}' was refused: {}", name, why);
   std::string silent;
   for (const std::string& name : settings_.members) {
     if (!heard_.contains(name) && !refused.contains(name))

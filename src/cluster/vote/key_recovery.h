@@ -47,7 +47,7 @@ class BoxKey {
   const BoxPublicKey& public_key() const { return public_key_; }
   // From this key to another one. At most once for each pair of keys. kRefused: `to` is no key.
   Result<std::string> seal(const BoxPublicKey& to, std::string_view context, Bytes bytes) const;
-  // Opens what was sealed to this key. kRefused: it was not, or for another context.
+  // Opens bytes that were sealed to this key. kRefused: they were sealed to another key or for another context.
   Result<secret::SecretBytes> open(const BoxPublicKey& from, std::string_view context, std::string_view sealed) const;
 
  private:

@@ -126,7 +126,7 @@ TEST_F(KeyRecoveryTest, a_key_share_of_another_splitting_is_refused_by_name_and_
   // All others learn the reason.
   until([&] { return !node("c").why_refused("b").empty(); });
   until([&] { return !node("a").failure.empty(); });
-  EXPECT_THAT(node("a").failure, HasSubstr("2 of 3 key shares after 300ms; that of 'b' was refused: "));
+  EXPECT_THAT(node("a").failure, HasSubstr("2 of 3 key shares after 300ms; the one of 'b' was refused: "));
   // Mended, it counts.
   node("b").keep(splitting_, 2);
   node("b").followed = node("c").followed = {"a", 6};
@@ -141,7 +141,7 @@ TEST_F(KeyRecoveryTest, the_same_key_share_at_two_nodes_counts_once) {
   node("b").followed = node("c").followed = {"a", 5};
   node("a").collect(5);
   until([&] { return !node("a").failure.empty(); });
-  EXPECT_THAT(node("a").failure, HasSubstr("key share 2 is the one of '"));
+  EXPECT_THAT(node("a").failure, HasSubstr("key share 2 belongs to '"));
 }
 
 TEST_F(KeyRecoveryTest, what_was_sealed_for_another_term_is_refused) {
@@ -149,7 +149,7 @@ TEST_F(KeyRecoveryTest, what_was_sealed_for_another_term_is_refused) {
   const auto key = BoxKey::draw();
   node("b").say("a", KeyShareAnswer{Term(5), key->public_key(), std::string(100, 'x')});
   until([&] { return !node("a").why_refused("b").empty(); });
-  EXPECT_THAT(node("a").why_refused("b"), HasSubstr("sealed to another key"));
+  EXPECT_THAT(node("a").why_refused("b"), HasSubstr("encrypted to another key"));
   EXPECT_EQ(node("a").replica().refused(), 1u);
   node("a").replica().stop();
   EXPECT_EQ(node("a").progress().stage, "failed");

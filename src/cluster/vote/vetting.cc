@@ -7,9 +7,9 @@
 namespace bellwether::cluster {
 
 Vetting::Attested Vetting::attested(const std::string& text, const std::string& name, WallTime now) const {
-  if (text.empty()) return {{}, "the operator has attested it nothing"};
+  if (text.empty()) return {{}, "the operator has attested no capability of it"};
   const auto opened = signature::open_attestation(text, *settings_.operator_key);
-  if (!opened) return {{}, "it comes with " + opened.error().message};
+  if (!opened) return {{}, "its attestation is invalid: " + opened.error().message};
   if (const auto why = why_not(*opened, settings_.cluster, name, now)) return {{}, *why};
   return {opened->capabilities, {}};
 }
@@ -31,11 +31,12 @@ std::string Vetting::own_trouble(WallTime now) const {
 vote::PeerVetted Vetting::vet(vote::NodeId node, const std::string& name, const vote::Claim& claim, bool is_there,
                               WallTime now) const {
   vote::PeerVetted out{.node = node};
-  if (!is_there) out.absent = "membership does not hold it alive, so that no vote could reach it";
+  if (!is_there) out.absent = "membership does not report it as alive, so no vote could reach it";
   if (!settings_.operator_key) return out;
   Attested theirs = attested(claim.attestation, name, now);
   out.capabilities = std::move(theirs.capabilities);
-  out.capabilities_why = theirs.why.empty() ? "the operator has not attested it that one" : std::move(theirs.why);
+  out.capabilities_why =
+      theirs.why.empty() ? "the operator has not attested that capability of it" : std::move(theirs.why);
   return out;
 }
 

@@ -40,12 +40,12 @@ TEST(Vetting, what_the_operator_has_attested_counts) {
 }
 
 TEST(Vetting, what_is_replayed_expired_or_forged_does_not_count_and_the_reason_is_said) {
-  EXPECT_THAT(why(""), HasSubstr("attested it nothing"));
+  EXPECT_THAT(why(""), HasSubstr("attested no capability of it"));
   EXPECT_THAT(why(attestation("c")), HasSubstr("for the node c"));
   EXPECT_THAT(why(attestation("b", "herd/default")), HasSubstr("for the cluster herd/default"));
-  EXPECT_THAT(why(attestation("b", "flock/default", 8)), HasSubstr("the operator's key has not signed"));
-  EXPECT_THAT(why(attestation("b"), WallTime{kEnd.unix_ns + 1}), HasSubstr("was good until"));
-  EXPECT_THAT(why("something"), HasSubstr("this is no attestation"));
+  EXPECT_THAT(why(attestation("b", "flock/default", 8)), HasSubstr("not signed with the operator's key"));
+  EXPECT_THAT(why(attestation("b"), WallTime{kEnd.unix_ns + 1}), HasSubstr("expired at"));
+  EXPECT_THAT(why("something"), HasSubstr("this is not an attestation"));
 }
 
 TEST(Vetting, without_an_operators_key_everybody_may_say_what_it_can_do) {
@@ -60,13 +60,13 @@ TEST(Vetting, a_node_claims_no_more_than_it_was_attested) {
   EXPECT_EQ(vetting().own_trouble(kNow), "");
   const WallTime later{kEnd.unix_ns + 1};
   EXPECT_THAT(vetting().claimable({"project_manager"}, later), testing::IsEmpty());
-  EXPECT_THAT(vetting().own_trouble(later), HasSubstr("was good until"));
-  EXPECT_THAT(vetting("").own_trouble(kNow), HasSubstr("attested it nothing"));
+  EXPECT_THAT(vetting().own_trouble(later), HasSubstr("expired at"));
+  EXPECT_THAT(vetting("").own_trouble(kNow), HasSubstr("attested no capability of it"));
 }
 
 TEST(Vetting, whom_membership_does_not_hold_is_no_candidate) {
   const vote::PeerVetted vetted = vetting().vet(kNode, "b", claim(attestation("b")), false, kNow);
-  EXPECT_THAT(vetted.absent, HasSubstr("membership does not hold it alive"));
+  EXPECT_THAT(vetted.absent, HasSubstr("membership does not report it as alive"));
 }
 
 }  // namespace

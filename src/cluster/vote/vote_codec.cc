@@ -38,7 +38,7 @@ constexpr auto kDescription<Permission> =
     describe<Permission>("a permission", field<&Permission::term>(1, kTerm), field<&Permission::heir>(2, fixed()));
 
 template <>
-constexpr auto kDescription<DiscoveryRequest> = describe<DiscoveryRequest>("a question for the admin");
+constexpr auto kDescription<DiscoveryRequest> = describe<DiscoveryRequest>("a request for the admin");
 
 template <>
 constexpr auto kDescription<DiscoveryResponse> = describe<DiscoveryResponse>(
@@ -217,17 +217,18 @@ std::string VoteSeal::seal(std::string message, About about) const {
 
 Result<std::string> VoteSeal::open(std::string_view bytes, const std::string& sender, About about) const {
   if (about != About::kContext && bytes.size() > kMaxSealed) {
-    return fail(Errc::kProtocol, "a signed message that is too large");
+    return fail(Errc::kProtocol, "the signed message is too large");
   }
   BW_TRY(auto in, message::decode<Sealed>(bytes));
   const auto key = keys_.find(sender);
   if (key == keys_.end()) {
     return fail(Errc::kRefused,
-                fmt::format("no key of '{}' is known here, so that its messages count for nothing", printable(sender)));
+                fmt::format("this node has no key of '{}', so it ignores its messages", printable(sender)));
   }
   if (!signature::verify(key->second, signed_bytes(in.message, about), in.signature)) {
-    return fail(Errc::kRefused,
-                fmt::format("a message that is said to be of '{}', and is not signed by its key", printable(sender)));
+    return fail(
+        Errc::kRefused,
+        fmt::format("a message that names '{}' as its sender is not signed with that node's key", printable(sender)));
   }
   return std::move(in.message);
 }

@@ -32,7 +32,7 @@ std::string encode_vote_message(const vote::Message& message);
 Result<vote::Message> decode_vote_message(std::string_view bytes);
 
 std::string encode_vote_record(const vote::Record& record);
-// kInvalid: it is not what was written.
+// kInvalid: the bytes are not a stored record.
 Result<vote::Record> decode_vote_record(std::string_view bytes);
 
 // The messages by which an elected admin gets key shares, as bytes (core/message/describe.h). Each travels as its

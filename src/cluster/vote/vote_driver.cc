@@ -103,15 +103,15 @@ task<vote::Start> VoteDriver::load() {
     }
     listener_.on_note(true, record.error().message);
   } else if (!stored) {
-    listener_.on_note(true, "what this node has voted cannot be read: " + stored.error().message);
+    listener_.on_note(true, "this node's record of votes cannot be read: " + stored.error().message);
   } else if (settings_.first_start) {
     start.found = vote::Start::Found::kNew;
   } else {
     listener_.on_note(
         true,
         fmt::format(
-            "nothing is known of earlier votes of '{}', so it follows and does not vote. If it has never been in this "
-            "group, start it once with --first-start; if its disk was lost, let a node of a new name take its place",
+            "'{}' has no record of its earlier votes, so it follows and does not vote. If it has never been in this "
+            "group, start it once with --first-start; if its disk was lost, replace it by a node with a new name",
             settings_.self));
   }
   co_return start;
@@ -209,8 +209,8 @@ void VoteDriver::on_message(link::Connection& connection, const wire::Inbound& i
   Unheard why = bytes ? Unheard::kUnreadable : Unheard::kUnsigned;
   if (message && message->from != node_id(sender)) {
     why = Unheard::kImpostor;
-    message = fail(Errc::kProtocol, "a message of '{}' in the name of another node", printable(sender));
-    router_.refuse(connection, wire::Refusal::kName, "a message of a vote in the name of another node");
+    message = fail(Errc::kProtocol, "'{}' sent a message in the name of another node", printable(sender));
+    router_.refuse(connection, wire::Refusal::kName, "a vote message in the name of another node");
   }
   if (message) {
     vet(sender, *message);
@@ -247,7 +247,7 @@ void VoteDriver::set_health(const quorum::LocalHealth& health) {
 Status VoteDriver::hand_over(const std::string& cause, const std::string& heir) {
   if (heir.empty()) return ask(vote::Transfer{vote::kNobody, cause});
   if (!names_.contains(node_id(heir))) {
-    return fail(Errc::kInvalid, "'{}' is no member of this group", printable(heir));
+    return fail(Errc::kInvalid, "'{}' is not a member of this group", printable(heir));
   }
   return ask(vote::Transfer{node_id(heir), cause});
 }
@@ -261,15 +261,15 @@ void VoteDriver::stand(bool stands) {
 void VoteDriver::leave(const std::string& cause) { tell(vote::Leave{cause}); }
 
 Status VoteDriver::change_voters(bool, const std::string&) {
-  return fail(Errc::kUnsupported,
-              "the members of a scored vote are those in the settings of all nodes: change them there, on all of them, "
-              "while none runs");
+  return fail(
+      Errc::kUnsupported,
+      "the settings of all nodes name the members of a scored vote: stop all nodes, and change 'voters' on each");
 }
 
 Status VoteDriver::call_election(bool forced) { return ask(vote::CallElection{forced}); }
 
 std::string VoteDriver::obstacle() const {
-  return kernel_.follows_only() ? "its record of votes is lost: it does not vote" : std::string();
+  return kernel_.follows_only() ? "it does not vote: its record of votes is lost" : std::string();
 }
 
 std::string VoteDriver::named(const std::string& text) const { return with_names(text, "node ", names_); }
@@ -321,7 +321,7 @@ void VoteDriver::carry_out(const vote::ElectionComplete& complete) {
 }
 
 void VoteDriver::carry_out(const vote::Refused& refused) {
-  listener_.on_note(true, fmt::format("a message of '{}' counts for nothing: {}", name_of(refused.from), refused.why));
+  listener_.on_note(true, fmt::format("a message of '{}' is ignored: {}", name_of(refused.from), refused.why));
 }
 
 // A node's claim about itself, its vetting of others, its reputation book, and the voters that it hears.
@@ -353,7 +353,7 @@ task<void> VoteDriver::load_book() {
   const auto stored = co_await kv_.get(kReputation);
   if (!stored || !stored->has_value()) co_return;
   auto book = vote::ReputationBook::read(**stored);
-  if (!book) listener_.on_note(true, book.error().message + ": it begins anew");
+  if (!book) listener_.on_note(true, book.error().message + ": it starts empty");
   if (book) book_ = std::move(*book);
 }
 
@@ -386,7 +386,7 @@ void VoteDriver::write_down(vote::NodeId node, vote::Deed deed) {
   const double reputation = book_.reputation(node);
   if (reputation != before) {
     const long percent = std::lround(reputation * 100);
-    listener_.on_note(false, fmt::format("the reputation of '{}' is {} % now", name_of(node), percent));
+    listener_.on_note(false, fmt::format("the reputation of '{}' is now {} %", name_of(node), percent));
   }
   loop_.tell(vote::PeerReputation{node, reputation});
   scope_->spawn(keep_book(this));

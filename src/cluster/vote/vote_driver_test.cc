@@ -126,9 +126,11 @@ TEST_F(VoteDriverTest, it_hands_over_to_whom_it_is_told_and_says_why_not) {
   make_all();
   until([&] { return all_follow("a") && nodes_.at("a")->leads(); });
   EXPECT_THAT(nodes_.at("b")->driver().hand_over("wish", "c").error().message, HasSubstr("is not the admin"));
-  EXPECT_THAT(nodes_.at("a")->driver().hand_over("wish", "d").error().message, HasSubstr("'d' is no member"));
-  EXPECT_THAT(nodes_.at("b")->driver().call_election(false).error().message, HasSubstr("'a' is the admin: ask it"));
-  EXPECT_THAT(nodes_.at("a")->driver().change_voters(true, "d").error().message, HasSubstr("in the settings"));
+  EXPECT_THAT(nodes_.at("a")->driver().hand_over("wish", "d").error().message, HasSubstr("'d' is not a member"));
+  EXPECT_THAT(nodes_.at("b")->driver().call_election(false).error().message,
+              HasSubstr("'a' is the admin: send the request to it"));
+  EXPECT_THAT(nodes_.at("a")->driver().change_voters(true, "d").error().message,
+              HasSubstr("the settings of all nodes"));
   // The heir has not answered a heartbeat at first.
   bool begun = false;
   until([&] { return begun = begun || nodes_.at("a")->driver().hand_over("wish", "c").has_value(); });
@@ -143,7 +145,8 @@ TEST_F(VoteDriverTest, who_signs_with_another_key_is_not_listened_to) {
   const VoteCounts counts = nodes_.at("b")->driver().last_vote()->status.counts;
   EXPECT_GT(counts.unheard[static_cast<std::size_t>(Unheard::kUnsigned)], 0u);
   EXPECT_GT(counts.unsigned_of.at("a"), 0u);
-  EXPECT_THAT(nodes_.at("b")->notes, testing::Contains(HasSubstr("said to be of 'a', and is not signed by its key")));
+  EXPECT_THAT(nodes_.at("b")->notes,
+              testing::Contains(HasSubstr("names 'a' as its sender is not signed with that node's key")));
 }
 
 TEST_F(VoteDriverTest, who_speaks_in_the_name_of_another_is_refused_counted_and_told_of) {
@@ -157,7 +160,7 @@ TEST_F(VoteDriverTest, who_speaks_in_the_name_of_another_is_refused_counted_and_
   nodes_.at("b")->say("a", forged);
   until([&] { return nodes_.at("a")->router.refused() == 1; });
   EXPECT_LT(nodes_.at("a")->driver().kernel().record().promised, election::Term(99));
-  EXPECT_THAT(nodes_.at("a")->notes, testing::Contains(HasSubstr("a message of 'b' in the name of another node")));
+  EXPECT_THAT(nodes_.at("a")->notes, testing::Contains(HasSubstr("'b' sent a message in the name of another node")));
 }
 
 TEST_F(VoteDriverTest, elections_heartbeats_and_promises_are_counted_and_told) {
@@ -223,7 +226,7 @@ TEST_F(VoteDriverTest, who_does_not_stand_votes_and_who_leads_goes_on) {
   make_all();
   nodes_.at("a")->driver().stand(false);
   until([&] { return all_follow("b") && nodes_.at("b")->leads(); });
-  EXPECT_THAT(nodes_.at("a")->driver().view().stands_back, HasSubstr("its work does not let it"));
+  EXPECT_THAT(nodes_.at("a")->driver().view().stands_back, HasSubstr("its work does not permit it"));
   nodes_.at("b")->driver().stand(false);
   nodes_.at("a")->driver().stand(true);
   std::vector<Instant>& renewed = nodes_.at("b")->renewed;

@@ -70,8 +70,8 @@ Leadership::View VoteDriver::view() const {
   view.follows_only = kernel_.follows_only();
   if (!kernel_.stands()) {
     const std::string trouble = vetting_.own_trouble(runtime_.wall_now());
-    view.stands_back = !stands_          ? "its work does not let it"
-                       : trouble.empty() ? "it has no capability with which a node may stand"
+    view.stands_back = !stands_          ? "its work does not permit it"
+                       : trouble.empty() ? "it has no capability that permits a candidacy"
                                          : trouble;
   }
   for (const std::string& name : settings_.members) view.voters.push_back({.name = name});

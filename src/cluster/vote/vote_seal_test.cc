@@ -20,7 +20,7 @@ TEST(VoteSeal, nobody_speaks_in_the_name_of_another) {
   const auto read = seal_of(1).open(seal_of(2).seal("I stand"), "a");
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().code, Errc::kRefused);
-  EXPECT_THAT(read.error().message, HasSubstr("said to be of 'a', and is not signed by its key"));
+  EXPECT_THAT(read.error().message, HasSubstr("names 'a' as its sender is not signed with that node's key"));
 }
 
 TEST(VoteSeal, a_message_of_another_group_is_none_of_this) {
@@ -30,7 +30,7 @@ TEST(VoteSeal, a_message_of_another_group_is_none_of_this) {
 TEST(VoteSeal, a_sender_whose_key_nobody_knows_is_not_listened_to) {
   const auto read = seal_of(1).open(seal_of(3).seal("I stand"), "c");
   ASSERT_FALSE(read);
-  EXPECT_THAT(read.error().message, HasSubstr("no key of 'c' is known here"));
+  EXPECT_THAT(read.error().message, HasSubstr("this node has no key of 'c'"));
 }
 
 TEST(VoteSeal, what_was_changed_or_is_not_signed_is_refused) {

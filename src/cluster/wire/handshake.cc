@@ -35,16 +35,16 @@ Declined judge_claims(const std::vector<Claims>& claims, const Identity& other) 
   const auto found = std::find_if(claims.begin(), claims.end(), fits);
   if (found == claims.end()) {
     return {Refusal::kCertificate,
-            fmt::format("the certificate does not say that its node is {} of {}", a_role(other.role), where)};
+            fmt::format("the certificate does not permit its node to be {} of {}", a_role(other.role), where)};
   }
   if (found->node.empty()) {
-    return {Refusal::kCertificate, fmt::format("the certificate does not name its node, as it must: make one with the "
-                                               "alternative name URI:bellwether://{}/role/{}/node/{}",
+    return {Refusal::kCertificate, fmt::format("the certificate does not name its node: make one with the alternative "
+                                               "name URI:bellwether://{}/role/{}/node/{}",
                                                where, to_string(other.role), other.node)};
   }
   return {Refusal::kName,
-          fmt::format("the certificate is that of '{}', and its node calls itself '{}'; each node needs a certificate "
-                      "of its own, for the name in its settings",
+          fmt::format("the certificate belongs to '{}', but the node's name is '{}'; each node needs a certificate of "
+                      "its own, for the name in its settings",
                       found->node, other.node),
           {found->node, other.node}};
 }
@@ -64,12 +64,12 @@ Declined judge(const HandshakeSettings& settings, const Announced& peer, bool pe
             {self.environment, other.environment}};
   }
   if (peer.version.major != settings.self.version.major) {
-    return {Refusal::kVersion, fmt::format("protocol {} is spoken here, not {}; upgrade in steps of one major version",
+    return {Refusal::kVersion, fmt::format("this node uses protocol {}, not {}; upgrade in steps of one major version",
                                            to_string(settings.self.version), to_string(peer.version))};
   }
   if (other.node == self.node) {
     return {Refusal::kOwnName,
-            fmt::format("this node is called '{}' too; each node needs a name of its own", self.node)};
+            fmt::format("this node has the name '{}' too; each node needs a name of its own", self.node)};
   }
   if (claims) {
     if (Declined unproven = judge_claims(*claims, other); unproven.refusal != Refusal::kNone) return unproven;
@@ -162,7 +162,7 @@ Opener::Opener(const HandshakeSettings& settings, const Keyring& keyring, const 
 
 Agreed Opener::on_answer(const Keyring& keyring, MutableBytes answer, const Proof& claims) const {
   const HeaderRead read = read_header(answer);
-  if (read.refusal != Refusal::kNone) return declined(read.refusal, "the answer to the hello is no envelope");
+  if (read.refusal != Refusal::kNone) return declined(read.refusal, "the answer to the hello is not an envelope");
   const EnvelopeHeader& header = read.header;
   if (header.kind != HeaderKind::kWelcome && header.kind != HeaderKind::kRefused) {
     return declined(Refusal::kUnexpected, "the answer to the hello is neither a welcome nor a refusal");
@@ -171,12 +171,12 @@ Agreed Opener::on_answer(const Keyring& keyring, MutableBytes answer, const Proo
   const Digest welcome = sha256(answer);
   const Refusal opened = header.key == key_ ? open(keyring, header, answer, hello) : Refusal::kUnknownKey;
   if (opened != Refusal::kNone) {
-    return declined(opened, "the answer to the hello does not open with the secret in use, " + key_name(key_));
+    return declined(opened, "the answer to the hello cannot be decrypted with the secret in use, " + key_name(key_));
   }
   const Bytes text = envelope_text(answer);
   if (header.kind == HeaderKind::kRefused) {
     const auto refused = message::decode<RefusedText>(as_text(text));
-    if (!refused) return declined(Refusal::kGarbage, "the other end's refusal is no message of ours");
+    if (!refused) return declined(Refusal::kGarbage, "the other end's refusal cannot be read");
     const Refusal reason = refusal_named(refused->reason).value_or(Refusal::kNone);
     return declined(reason == Refusal::kNone ? Refusal::kUnexpected : reason,
                     "refused by the other end: " + refused->detail);
@@ -195,12 +195,12 @@ Agreed Opener::on_answer(const Keyring& keyring, MutableBytes answer, const Proo
 Acceptor::Answer Acceptor::on_hello(const HandshakeSettings& settings, const Keyring& keyring, MutableBytes hello,
                                     const SessionId& session, const Proof& claims) {
   const HeaderRead read = read_header(hello);
-  if (read.refusal != Refusal::kNone) return {{}, declined(read.refusal, "the first frame is no envelope")};
+  if (read.refusal != Refusal::kNone) return {{}, declined(read.refusal, "the first frame is not an envelope")};
   const EnvelopeHeader& header = read.header;
-  if (header.kind != HeaderKind::kHello) return {{}, declined(Refusal::kUnexpected, "the first frame is no hello")};
+  if (header.kind != HeaderKind::kHello) return {{}, declined(Refusal::kUnexpected, "the first frame is not a hello")};
   const Digest asked = sha256(hello);
   const Refusal opened = open(keyring, header, hello, {});
-  if (opened != Refusal::kNone) return {{}, declined(opened, "a hello does not open with any secret that is known")};
+  if (opened != Refusal::kNone) return {{}, declined(opened, "no known secret decrypts the hello")};
 
   const auto answer = [&](HeaderKind kind, const std::string& text) {
     return envelope_of(keyring, header_of(settings, kind, header.key, session), as_bytes(text), asked);

@@ -125,7 +125,7 @@ TEST_F(HandshakeTest, another_environment_is_refused_second) {
 TEST_F(HandshakeTest, another_major_version_is_refused_before_the_role) {
   opener_.self.version = {2, 0};
   opener_.self.identity.role = Role::kClient;
-  expect_refused(Refusal::kVersion, "protocol 1.2 is spoken here, not 2.0");
+  expect_refused(Refusal::kVersion, "this node uses protocol 1.2, not 2.0");
   expect_mismatch("", "");
 }
 
@@ -154,14 +154,14 @@ TEST_F(HandshakeTest, the_opener_checks_the_matrix_too) {
 
 TEST_F(HandshakeTest, a_node_does_not_talk_to_its_own_name) {
   opener_.self.identity = acceptor_.self.identity;
-  expect_refused(Refusal::kOwnName, "this node is called 'm1' too");
+  expect_refused(Refusal::kOwnName, "this node has the name 'm1' too");
 }
 
 TEST_F(HandshakeTest, a_certificate_must_say_what_its_node_says) {
   opener_claims_ = {Claims{"flock", "test", "dc1", Role::kManager, "w1"}};
-  expect_refused(Refusal::kCertificate, "the certificate does not say that its node is a worker of flock/test/dc1");
+  expect_refused(Refusal::kCertificate, "the certificate does not permit its node to be a worker of flock/test/dc1");
   opener_claims_ = std::vector<Claims>();
-  expect_refused(Refusal::kCertificate, "the certificate does not say");
+  expect_refused(Refusal::kCertificate, "the certificate does not permit");
   opener_claims_ = {Claims{"flock", "test", "dc1", Role::kManager, "w1"},
                     Claims{"flock", "test", "*", Role::kWorker, "w1"}};
   meet();
@@ -171,7 +171,7 @@ TEST_F(HandshakeTest, a_certificate_must_say_what_its_node_says) {
 
 TEST_F(HandshakeTest, a_certificate_must_name_its_node) {
   opener_claims_ = {Claims{"flock", "test", "dc1", Role::kWorker, "w2"}};
-  expect_refused(Refusal::kName, "the certificate is that of 'w2', and its node calls itself 'w1'");
+  expect_refused(Refusal::kName, "the certificate belongs to 'w2', but the node's name is 'w1'");
   expect_mismatch("w2", "w1");
   opener_claims_ = {Claims{"flock", "test", "dc1", Role::kWorker, ""}};
   expect_refused(Refusal::kCertificate, "URI:bellwether://flock/test/dc1/role/worker/node/w1");
@@ -292,7 +292,7 @@ TEST(Hello, missing_fields_are_refused_by_name) {
   broken.version = {kVersion.major + 1, 0};
   broken.identity.node.clear();
   EXPECT_TRUE(decoded(broken)) << "another major has its own rules";
-  EXPECT_THAT(decode_hello(as_bytes("garbage")).error().message, HasSubstr("is no message of ours"));
+  EXPECT_THAT(decode_hello(as_bytes("garbage")).error().message, HasSubstr("cannot be read"));
 }
 
 TEST(SealedStream, frames_open_only_in_their_order_and_once) {

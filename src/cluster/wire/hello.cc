@@ -133,7 +133,7 @@ Result<Announced> decode_hello(Bytes bytes) {
   part.count = 0;
   Announced announced;
   if (!message::decode(part, as_text(bytes), &announced)) {
-    return fail(Errc::kProtocol, "the other end's hello is no message of ours");
+    return fail(Errc::kProtocol, "the other end's hello cannot be read");
   }
   // One field after the other, since a major has its own rules for the fields behind the environment.
   part.count = 1;

@@ -81,10 +81,10 @@ bool only_well_known_words(std::string_view text) {
 const char* weakness(std::string_view text) {
   if (text.size() < kSecretMin) return "it is shorter than 16 characters";
   if (text.size() > kSecretMax) return "it is longer than 1024 characters";
-  if (distinct_characters(text) < kDistinctMin) return "it consists of too few different characters";
+  if (distinct_characters(text) < kDistinctMin) return "it has too few different characters";
   if (repeats(text)) return "it repeats a short piece";
-  if (counts_up_or_down(text)) return "it follows the alphabet or counts";
-  if (only_well_known_words(text)) return "it consists of words that are tried first";
+  if (counts_up_or_down(text)) return "it counts or follows the alphabet";
+  if (only_well_known_words(text)) return "it consists of well-known words";
   return nullptr;
 }
 
@@ -134,7 +134,7 @@ Result<KeyId> Keyring::learn(Secret secret) {
   const KeyId id = id_of(secret);
   if (knows(id)) return id;
   if (entries_.size() == kMost) {
-    return fail(Errc::kExhausted, "four secrets are known already; forget an old one before learning another");
+    return fail(Errc::kExhausted, "this node knows four secrets, the limit; forget an old one first");
   }
   entries_.push_back({id, std::move(secret)});
   return id;
@@ -142,15 +142,16 @@ Result<KeyId> Keyring::learn(Secret secret) {
 
 Status Keyring::use(KeyId id) {
   const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) { return e.id == id; });
-  if (found == entries_.end()) return fail(Errc::kNotFound, "no secret {} is known; learn it first", key_name(id));
+  if (found == entries_.end())
+    return fail(Errc::kNotFound, "this node does not know secret {}; learn it first", key_name(id));
   std::rotate(entries_.begin(), found, found + 1);
   return {};
 }
 
 Status Keyring::forget(KeyId id) {
-  if (!knows(id)) return fail(Errc::kNotFound, "no secret {} is known", key_name(id));
+  if (!knows(id)) return fail(Errc::kNotFound, "this node does not know secret {}", key_name(id));
   if (id == in_use()) {
-    return fail(Errc::kInvalid, "the secret {} is in use; use another one before forgetting it", key_name(id));
+    return fail(Errc::kInvalid, "secret {} is in use; switch to another one before forgetting it", key_name(id));
   }
   std::erase_if(entries_, [&](const Entry& e) { return e.id == id; });
   return {};

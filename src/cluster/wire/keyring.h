@@ -44,14 +44,14 @@ class Keyring {
  public:
   static constexpr std::size_t kMost = 4;  // secrets
 
-  // With the one that is used.
+  // `first` is in use.
   explicit Keyring(Secret first);
 
   // Also opens with this secret from now on. kExhausted when there are four. One that is known already changes nothing.
   Result<KeyId> learn(Secret secret);
   // Seals with this one from now on. kNotFound when it is not known.
   Status use(KeyId id);
-  // Does not open with it any more. kNotFound; kInvalid for the one in use.
+  // Messages of this secret no longer open. kNotFound; kInvalid for the one in use.
   Status forget(KeyId id);
 
   KeyId in_use() const { return entries_.front().id; }

@@ -28,7 +28,7 @@ enum class Refusal : uint8_t {
   kEnvironment,     // of another environment
   kVersion,         // of another major version of the protocol
   kRole,            // its role may not connect to this one
-  kCertificate,     // its certificate does not say what it says
+  kCertificate,     // its certificate does not permit what it claims
   kName,            // its certificate is that of another node
   kOwnName,         // it has this node's own name
   kSender,          // a message that is not for its sender to send

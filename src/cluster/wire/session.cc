@@ -152,11 +152,10 @@ Status Session::queue(MessageHeader header, Instant expires, Bytes body, bool co
     body = deflated_;
   }
   if (body.size() > limits_.body.compressed) {
-    return fail(Errc::kTooLarge, "a message of {} bytes is above the limit of {}", body.size(),
-                limits_.body.compressed);
+    return fail(Errc::kTooLarge, "a message of {} bytes exceeds the limit of {}", body.size(), limits_.body.compressed);
   }
   if (!fits(header.priority, body.size())) {
-    return fail(Errc::kExhausted, "too much waits to be sent on this connection; the other end reads too slowly");
+    return fail(Errc::kExhausted, "the send queue of this connection is full; the other end reads too slowly");
   }
   queues_[static_cast<std::size_t>(header.priority)].push(header, expires, body);
   if (deflated_.capacity() > kKeepBuffer) deflated_ = {};
@@ -173,9 +172,9 @@ void Session::queue_bare(MessageKind kind, Priority priority, RequestId id, uint
 }
 
 Result<RequestId> Session::request(Instant deadline, const Outgoing& message, void* context) {
-  if (closing_) return fail(Errc::kClosed, "this connection takes no new requests");
+  if (closing_) return fail(Errc::kClosed, "this connection is closing and accepts no new requests");
   if (free_.empty() && slots_.size() == limits_.asking_max) {
-    return fail(Errc::kExhausted, "as many requests are under way on this connection as the other end takes");
+    return fail(Errc::kExhausted, "this connection has as many open requests as the other end permits");
   }
   if (free_.empty()) {
     free_.push_back(static_cast<uint32_t>(slots_.size()));

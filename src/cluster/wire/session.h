@@ -100,7 +100,7 @@ struct MessageHeader {
 };
 
 void encode_message_header(const MessageHeader& header, std::byte* to);
-// False: no header of ours. REQUIRES 16 bytes.
+// False: not a header of this protocol. REQUIRES 16 bytes.
 [[nodiscard]] bool decode_message_header(const std::byte* from, MessageHeader& header);
 
 // Messages of one priority that wait to be sent, in order, in one growing buffer: no allocation for each message once

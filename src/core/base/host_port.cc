@@ -12,13 +12,13 @@ Result<HostPort> parse_host_port(std::string_view text, uint16_t default_port) {
     if (end == std::string_view::npos) return fail(Errc::kInvalid, "the ']' of the address is missing");
     host.host = text.substr(1, end - 1);
     if (end + 1 < text.size()) {
-      if (text[end + 1] != ':') return fail(Errc::kInvalid, "after ']' comes ':' and the port");
+      if (text[end + 1] != ':') return fail(Errc::kInvalid, "']' must be followed by ':' and the port");
       port = text.substr(end + 2);
     }
   } else {
     const auto colon = text.find(':');
     if (colon != std::string_view::npos && text.find(':', colon + 1) != std::string_view::npos) {
-      return fail(Errc::kInvalid, "an IPv6 address is written in brackets: [{}]", text);
+      return fail(Errc::kInvalid, "write an IPv6 address in brackets: [{}]", text);
     }
     host.host = text.substr(0, colon);
     if (colon != std::string_view::npos) port = text.substr(colon + 1);

@@ -127,21 +127,21 @@ std::string limit_of(const Field& field, const Type& type) {
 }
 
 std::string number_error(const Field& field, const Type& type, uint64_t bits) {
-  return fmt::format("is {}, and may be {}", text_of(type, bits), limit_of(field, type));
+  return fmt::format("is {}; expected {}", text_of(type, bits), limit_of(field, type));
 }
 
 std::string text_error(const Field& field, std::string_view text) {
   const Rule& rule = field.rule;
   if (text.size() >= rule.least && text.size() <= rule.most && !rule.what.empty()) {
-    return fmt::format("is '{}', which is no {}", printable(text.substr(0, 80)), rule.what);
+    return fmt::format("is '{}', which is not a valid {}", printable(text.substr(0, 80)), rule.what);
   }
   const std::string limit =
       rule.least == rule.most ? std::to_string(rule.most) : fmt::format("{} to {}", rule.least, rule.most);
-  return fmt::format("has {} bytes, and may have {}", text.size(), limit);
+  return fmt::format("has {} bytes; expected {}", text.size(), limit);
 }
 
 std::string list_error(const Field& field) {
-  return fmt::format("has more than {} entries, which is the most", field.rule.items);
+  return fmt::format("has more than {} entries, the limit", field.rule.items);
 }
 
 // The place of a value in a message, from the outside in.
@@ -191,7 +191,7 @@ class Checker {
   }
   bool single(const Field& field, const Type& type, const void* at, const Path& path) {
     if (type.kind == Kind::kMessage) return message(type.message(), at, path);
-    if (type.good != nullptr) return type.good(at) || refuse(path, "is no " + std::string(field.rule.what));
+    if (type.good != nullptr) return type.good(at) || refuse(path, "is not a valid " + std::string(field.rule.what));
     if (type.kind == Kind::kText) {
       std::string scratch;
       const std::string_view text = type.view(at, scratch);
@@ -221,7 +221,7 @@ class Reader {
     bool found_one = false;
     while (!in.done()) {
       const auto part = in.part();
-      if (!part) return fail("it ends in the middle, or is none", path);
+      if (!part) return fail("it is truncated or malformed", path);
       const Field* field = field_of(of, part->number, next);
       // A field of another wire type is another, unknown field.
       if (field == nullptr || !is_of_type(*field, part->type)) continue;
@@ -300,7 +300,7 @@ class Reader {
     part.type = wire_type(*field.type->item, field.rule);
     while (!in.done()) {
       const auto value = part.type == WireType::kVarint ? in.varint() : in.fixed(8);
-      if (!value) return fail("it ends in the middle, or is none", path);
+      if (!value) return fail("it is truncated or malformed", path);
       part.value = *value;
       if (!add(field, part, list, {path.outer, path.field, field.type->size(list)})) return false;
     }
@@ -316,7 +316,8 @@ class Reader {
       if (part.bytes.size() > rule.most || part.bytes.size() < type.length)
         return refuse(text_error(field, part.bytes), path);
       if (type.take(to, part.bytes)) return true;
-      return refuse(type.length != 0 ? text_error(field, part.bytes) : "is no " + std::string(rule.what), path);
+      return refuse(type.length != 0 ? text_error(field, part.bytes) : "is not a valid " + std::string(rule.what),
+                    path);
     }
     return number(field, type, part.value, to, path);
   }
@@ -356,7 +357,8 @@ std::string encode(const Message& message, const void* from) {
 
 Status decode(const Message& message, std::string_view bytes, void* to) {
   if (bytes.size() > message.most) {
-    return fail(Errc::kTooLarge, "{} of {} bytes is refused: it may have {}", message.name, bytes.size(), message.most);
+    return fail(Errc::kTooLarge, "{} of {} bytes is refused: the limit is {}", message.name, bytes.size(),
+                message.most);
   }
   Reader reader;
   Reader::clear(message, to);

@@ -173,25 +173,25 @@ TEST(Message, an_error_names_message_field_what_was_found_and_the_limit) {
     return read ? std::string() : read.error().message;
   };
   EXPECT_EQ(says([](Tree&) {}), "");
-  EXPECT_EQ(says([](Tree& t) { t.small = 301; }), "a tree is refused: its small is 301, and may be 0 to 300");
+  EXPECT_EQ(says([](Tree& t) { t.small = 301; }), "a tree is refused: its small is 301; expected 0 to 300");
   EXPECT_EQ(says([](Tree& t) { t.span = Duration::seconds(10); }),
-            "a tree is refused: its span is 10000000000, and may be -1000000000 to 9000000000");
-  EXPECT_EQ(says([](Tree& t) { t.part = 1.5; }), "a tree is refused: its part is 1.5, and may be 0 to 1");
+            "a tree is refused: its span is 10000000000; expected -1000000000 to 9000000000");
+  EXPECT_EQ(says([](Tree& t) { t.part = 1.5; }), "a tree is refused: its part is 1.5; expected 0 to 1");
   EXPECT_EQ(says([](Tree& t) {
               t.leaves = {{"a", 0}, {"B\n", 0}};
             }),
-            "a tree is refused: its leaves[1].name is 'B?', which is no lower word");
+            "a tree is refused: its leaves[1].name is 'B?', which is not a valid lower word");
   EXPECT_EQ(says([](Tree& t) {
               t.leaves.resize(4, {"a", 0});
             }),
-            "a tree is refused: its leaves[3] has more than 3 entries, which is the most");
+            "a tree is refused: its leaves[3] has more than 3 entries, the limit");
   EXPECT_EQ(says([](Tree& t) { t.numbers.resize(5); }),
-            "a tree is refused: its numbers[4] has more than 4 entries, which is the most");
+            "a tree is refused: its numbers[4] has more than 4 entries, the limit");
   EXPECT_EQ(says([](Tree& t) { t.root.name = "abcdefghi"; }),
-            "a tree is refused: its root.name has 9 bytes, and may have 1 to 8");
-  EXPECT_EQ(says([](Tree& t) { t.id = {}; }), "a tree is refused: its id is 0, and may be 1 to 18446744073709551615");
+            "a tree is refused: its root.name has 9 bytes; expected 1 to 8");
+  EXPECT_EQ(says([](Tree& t) { t.id = {}; }), "a tree is refused: its id is 0; expected 1 to 18446744073709551615");
   EXPECT_EQ(says([](Tree& t) { t.place = {5, 5}; }), "a tree is refused: it has a place too far away");
-  EXPECT_EQ(decode<Tree>("\x08").error().message, "a tree is refused: it ends in the middle, or is none");
+  EXPECT_EQ(decode<Tree>("\x08").error().message, "a tree is refused: it is truncated or malformed");
   EXPECT_EQ(decode<Tree>("").error().code, Errc::kUnsupported);
 }
 
@@ -217,7 +217,7 @@ TEST(Message, an_alternative_may_be_a_text_and_has_its_limit) {
             "\x1a\x02"
             "ab");
   EXPECT_EQ(decode<Choice>(encode(Choice{"AB"s})).error().message,
-            "a choice is refused: its word is 'AB', which is no lower word");
+            "a choice is refused: its word is 'AB', which is not a valid lower word");
 }
 
 TEST(Message, what_a_newer_version_says_counts_as_told) {

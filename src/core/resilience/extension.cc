@@ -14,8 +14,9 @@ std::string_view to_string(ExtensionRequest::Reason reason) {
 
 std::string_view to_string(ExtensionAnswer::Denial denial) {
   static constexpr EnumNames<ExtensionAnswer::Denial> kNames(
-      "granted", "all extensions are used", "no progress since the last extension", "others suspect that it is dead",
-      "its time is over", "the progress is no ratio of a whole");
+      "granted", "all extensions are used", "no progress since the last extension",
+      "other nodes suspect that its worker is dead", "its time limit has passed",
+      "the progress is not between 0 and 1");
   return kNames[denial];
 }
 

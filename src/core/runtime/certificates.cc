@@ -52,7 +52,7 @@ Memory reading(const std::string& text) { return Memory(BIO_new_mem_buf(text.dat
 template <class Write>
 Result<std::string> as_pem(Write write) {
   const Memory memory(BIO_new(BIO_s_mem()));
-  if (memory == nullptr || write(memory.get()) != 1) return failed("writing it");
+  if (memory == nullptr || write(memory.get()) != 1) return failed("writing the certificate");
   char* text = nullptr;
   const long size = BIO_get_mem_data(memory.get(), &text);
   return std::string(text, static_cast<std::size_t>(size));
@@ -72,7 +72,7 @@ Result<Certified> make_certificate(const CertificateRequest& request, const Cert
   if (issuer != nullptr) {
     signer.reset(PEM_read_bio_X509(reading(issuer->certificate).get(), nullptr, nullptr, nullptr));
     signing.reset(PEM_read_bio_PrivateKey(reading(issuer->key).get(), nullptr, nullptr, nullptr));
-    if (signer == nullptr || signing == nullptr) return failed("reading that of the issuer");
+    if (signer == nullptr || signing == nullptr) return failed("reading the issuer's certificate");
   }
   X509* const by = signer == nullptr ? made.get() : signer.get();
   X509_set_version(made.get(), X509_VERSION_3);
@@ -85,7 +85,7 @@ Result<Certified> make_certificate(const CertificateRequest& request, const Cert
   X509_set_issuer_name(made.get(), X509_get_subject_name(by));
   if (!add_all(made.get(), by, request)) return failed(fmt::format("the names of '{}'", request.name));
   if (X509_sign(made.get(), signing == nullptr ? key.get() : signing.get(), EVP_sha256()) == 0) {
-    return failed(fmt::format("signing that of '{}'", request.name));
+    return failed(fmt::format("signing the certificate of '{}'", request.name));
   }
   Certified out;
   BW_TRY(out.certificate, as_pem([&](BIO* to) { return PEM_write_bio_X509(to, made.get()); }));

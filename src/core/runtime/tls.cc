@@ -90,13 +90,13 @@ Status use_certificate_pem(SSL_CTX* context, const std::string& certificates, co
     good = SSL_CTX_add1_chain_cert(context, next.get()) == 1;
   }
   BIO_free(memory);
-  if (!good) return fail(Errc::kTls, "the client certificate that was given cannot be read: " + tls_error_text());
+  if (!good) return fail(Errc::kTls, "the client certificate cannot be read: " + tls_error_text());
   ERR_clear_error();  // the end of the text counts as an error
   memory = BIO_new_mem_buf(key_text.data(), static_cast<int>(key_text.size()));
   const KeyPtr key(PEM_read_bio_PrivateKey(memory, nullptr, nullptr, nullptr));
   BIO_free(memory);
   if (key != nullptr && SSL_CTX_use_PrivateKey(context, key.get()) == 1) return {};
-  return fail(Errc::kTls, "the key of the client certificate that was given cannot be used: " + tls_error_text());
+  return fail(Errc::kTls, "the key of the client certificate cannot be used: " + tls_error_text());
 }
 
 }  // namespace

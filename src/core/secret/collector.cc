@@ -25,7 +25,7 @@ Result<Collector::Taken> Collector::take(uint64_t from, KeyShare share) {
 }
 
 Result<SecretBytes> Collector::give() {
-  if (state_ == State::kCollecting) return fail(Errc::kInvalid, "the secret is not there yet: " + text());
+  if (state_ == State::kCollecting) return fail(Errc::kInvalid, "the secret is not complete yet: " + text());
   if (state_ != State::kReady) return fail(Errc::kClosed, text());
   auto secret = combine(commitment_, shares_);
   state_ = secret ? State::kGiven : State::kSpoiled;
@@ -53,8 +53,10 @@ std::string Collector::text() const {
   switch (state_) {
     case State::kCollecting:
     case State::kReady: out = fmt::format("{} of {} key shares of {}", shares_.size(), threshold, secret); break;
-    case State::kGiven: out = fmt::format("{} was given, of {} key shares, which are wiped", secret, threshold); break;
-    case State::kSpoiled: out = secret + " cannot be had by this commitment, which contradicts itself"; break;
+    case State::kGiven:
+      out = fmt::format("{} was restored from {} key shares, which are wiped", secret, threshold);
+      break;
+    case State::kSpoiled: out = secret + " cannot be restored: its commitment contradicts itself"; break;
   }
   std::string_view between = "; refused: ";
   for (const auto& [from, why] : refused_) {

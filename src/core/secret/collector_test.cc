@@ -29,7 +29,7 @@ TEST_F(CollectorTest, the_secret_is_there_with_the_threshold_and_not_before) {
   EXPECT_EQ(collector.take(10, share(4)), Taken::kNew);
   EXPECT_EQ(collector.take(11, share(1)), Taken::kNew);
   EXPECT_EQ(collector.state(), State::kCollecting);
-  EXPECT_EQ(text_of(collector.give()), "error: the secret is not there yet: 2 of 3 key shares of secret 7");
+  EXPECT_EQ(text_of(collector.give()), "error: the secret is not complete yet: 2 of 3 key shares of secret 7");
   EXPECT_EQ(collector.take(12, share(2)), Taken::kNew);
   EXPECT_EQ(collector.state(), State::kReady);
   EXPECT_EQ(text_of(collector.give()), "key");
@@ -55,7 +55,7 @@ TEST_F(CollectorTest, the_secret_is_given_once_and_no_key_share_stays) {
   EXPECT_EQ(collector.held(), 0u);
   const auto again = collector.give();
   EXPECT_EQ(again.error().code, Errc::kClosed);
-  EXPECT_EQ(again.error().message, "secret 7 was given, of 3 key shares, which are wiped");
+  EXPECT_EQ(again.error().message, "secret 7 was restored from 3 key shares, which are wiped");
   EXPECT_EQ(collector.take(4, share(4)), Taken::kNotNeeded);
   EXPECT_EQ(collector.take(1, share(1)), Taken::kNotNeeded);
   EXPECT_EQ(collector.held(), 0u);
@@ -78,12 +78,12 @@ TEST_F(CollectorTest, a_wrong_one_is_refused_with_its_sender_and_spoils_nothing)
   collector.take(1, share(1));
   const auto refused = collector.take(9, changed(2));
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().message, "of node 9: key share 2 was changed: it is not what was committed to");
+  EXPECT_EQ(refused.error().message, "of node 9: key share 2 does not match its commitment: it was changed");
   EXPECT_EQ(refused.error().code, Errc::kInvalid);
   EXPECT_EQ(collector.held(), 1u);
   EXPECT_EQ(
       collector.text(),
-      "1 of 3 key shares of secret 7; refused: of node 9: key share 2 was changed: it is not what was committed to");
+      "1 of 3 key shares of secret 7; refused: of node 9: key share 2 does not match its commitment: it was changed");
   collector.take(2, share(2));
   collector.take(3, share(3));
   EXPECT_EQ(text_of(collector.give()), "key");
@@ -96,7 +96,7 @@ TEST_F(CollectorTest, those_of_another_secret_or_splitting_are_refused) {
   EXPECT_EQ(collector.take(8, std::move(other.shares[0])).error().code, Errc::kRefused);
   EXPECT_EQ(collector.held(), 0u);
   EXPECT_THAT(collector.text(),
-              HasSubstr("; refused: of node 8: key share 1 is of secret 8, not of secret 7; of node 9: "));
+              HasSubstr("; refused: of node 8: key share 1 belongs to secret 8, not to secret 7; of node 9: "));
 }
 
 TEST_F(CollectorTest, wrong_ones_are_refused_also_when_there_are_enough) {
@@ -123,7 +123,7 @@ TEST_F(CollectorTest, a_commitment_that_contradicts_itself_is_found_out_and_ends
   EXPECT_EQ(other.give().error().code, Errc::kInvalid);
   EXPECT_EQ(other.state(), State::kSpoiled);
   EXPECT_EQ(other.held(), 0u);
-  EXPECT_EQ(other.text(), "secret 7 cannot be had by this commitment, which contradicts itself");
+  EXPECT_EQ(other.text(), "secret 7 cannot be restored: its commitment contradicts itself");
   EXPECT_EQ(other.give().error().code, Errc::kClosed);
   EXPECT_EQ(other.take(4, share(4)), Taken::kNotNeeded);
 }

@@ -55,21 +55,23 @@ std::string name_of(SecretId secret) { return fmt::format("secret {}", secret.va
 }  // namespace
 
 Status check_split(std::size_t secret_bytes, SplitRule rule) {
-  if (secret_bytes == 0) return fail(Errc::kInvalid, "a secret that is split has at least one byte, this one has none");
+  if (secret_bytes == 0)
+    return fail(Errc::kInvalid, "a secret to split must have at least one byte; this one is empty");
   if (secret_bytes > kMaxSecretBytes) {
-    return fail(
-        Errc::kTooLarge,
-        "a secret that is split has at most {} bytes, this one has {}: split a key, and encrypt the rest with it",
-        kMaxSecretBytes, secret_bytes);
+    return fail(Errc::kTooLarge,
+                "a secret to split may have at most {} bytes; this one has {}: split a key, and encrypt the secret "
+                "with that key",
+                kMaxSecretBytes, secret_bytes);
   }
-  if (rule.shares == 0) return fail(Errc::kInvalid, "a secret is split into at least one key share, not into 0");
+  if (rule.shares == 0) return fail(Errc::kInvalid, "a secret must be split into at least one key share, not 0");
   if (rule.shares > kMaxKeyShares) {
-    return fail(Errc::kTooLarge, "a secret is split into at most {} key shares, not into {}", kMaxKeyShares,
+    return fail(Errc::kTooLarge, "a secret can be split into at most {} key shares, not {}", kMaxKeyShares,
                 rule.shares);
   }
   if (rule.threshold == 0 || rule.threshold > rule.shares) {
-    return fail(Errc::kInvalid, "the threshold of a secret is between 1 and its number of key shares, {}, not {}",
-                rule.shares, rule.threshold);
+    return fail(Errc::kInvalid,
+                "the threshold of a secret must be between 1 and its number of key shares, {}; it is {}", rule.shares,
+                rule.threshold);
   }
   return {};
 }
@@ -85,7 +87,7 @@ Digest digest_of_share(const SplitHead& head, uint8_t index, Bytes value) {
 Result<Commitment> Commitment::make(const SplitHead& head, const Digest& of_secret, std::vector<Digest> of_shares) {
   BW_RETURN_IF_ERROR(check_split(head.secret_bytes, head.rule));
   if (of_shares.size() != head.rule.shares) {
-    return fail(Errc::kInvalid, "a commitment has a digest for each of its {} key shares, this one has {}",
+    return fail(Errc::kInvalid, "a commitment must have a digest for each of its {} key shares; this one has {}",
                 head.rule.shares, of_shares.size());
   }
   return Commitment(head, of_secret, std::move(of_shares));
@@ -94,17 +96,17 @@ Result<Commitment> Commitment::make(const SplitHead& head, const Digest& of_secr
 Status Commitment::check(const KeyShare& share) const {
   const std::string name = name_of(share.index);
   if (share.secret != head_.secret) {
-    return fail(Errc::kRefused, "{} is of {}, not of {}", name, name_of(share.secret), name_of(head_.secret));
+    return fail(Errc::kRefused, "{} belongs to {}, not to {}", name, name_of(share.secret), name_of(head_.secret));
   }
   if (share.salt != head_.salt) {
-    return fail(Errc::kRefused, "{} is of another splitting of {}: its holder needs the one of this splitting", name,
+    return fail(Errc::kRefused, "{} belongs to another split of {}: give its node the key share of this split", name,
                 name_of(head_.secret));
   }
   if (share.index == 0 || share.index > of_shares_.size()) {
-    return fail(Errc::kInvalid, "{} does not exist: they are 1 to {}", name, of_shares_.size());
+    return fail(Errc::kInvalid, "{} does not exist; the key shares are 1 to {}", name, of_shares_.size());
   }
   if (share.value.size() != head_.secret_bytes + kBlindBytes) {
-    return fail(Errc::kInvalid, "{} has {} bytes in place of {}", name, share.value.size(),
+    return fail(Errc::kInvalid, "{} has {} bytes; expected {}", name, share.value.size(),
                 head_.secret_bytes + kBlindBytes);
   }
   const auto fits = [&](std::size_t index) {
@@ -114,7 +116,7 @@ Status Commitment::check(const KeyShare& share) const {
   for (std::size_t other = 1; other <= of_shares_.size(); ++other) {
     if (fits(other)) return fail(Errc::kInvalid, "{} has a wrong index: it is {}", name, name_of(other));
   }
-  return fail(Errc::kInvalid, name + " was changed: it is not what was committed to");
+  return fail(Errc::kInvalid, name + " does not match its commitment: it was changed");
 }
 
 bool Commitment::is_secret(Bytes secret_with_blind) const {

@@ -24,21 +24,21 @@ TEST_F(CommitmentTest, each_key_share_of_its_splitting_is_good) {
 
 TEST_F(CommitmentTest, one_of_another_secret_is_refused_by_name) {
   share.secret = SecretId(8);
-  EXPECT_EQ(refusal(three.commitment, share).message, "key share 2 is of secret 8, not of secret 7");
+  EXPECT_EQ(refusal(three.commitment, share).message, "key share 2 belongs to secret 8, not to secret 7");
   EXPECT_EQ(refusal(three.commitment, share).code, Errc::kRefused);
 }
 
 TEST_F(CommitmentTest, one_of_another_splitting_is_refused_by_name) {
   const Splitting again = split_text("key", {2, 3}, 2);
   EXPECT_EQ(refusal(three.commitment, again.shares[2]).message,
-            "key share 3 is of another splitting of secret 7: its holder needs the one of this splitting");
+            "key share 3 belongs to another split of secret 7: give its node the key share of this split");
   EXPECT_EQ(refusal(three.commitment, again.shares[2]).code, Errc::kRefused);
 }
 
 TEST_F(CommitmentTest, one_that_only_says_that_it_is_of_this_splitting_is_refused_by_name) {
   KeyShare again = std::move(split_text("key", {2, 3}, 2).shares[2]);
   again.salt = three.commitment.head().salt;
-  EXPECT_EQ(refusal(three.commitment, again).message, "key share 3 was changed: it is not what was committed to");
+  EXPECT_EQ(refusal(three.commitment, again).message, "key share 3 does not match its commitment: it was changed");
   EXPECT_EQ(refusal(three.commitment, again).code, Errc::kInvalid);
 }
 
@@ -49,14 +49,14 @@ TEST_F(CommitmentTest, one_with_the_index_of_another_one_is_told_apart_from_one_
 
 TEST_F(CommitmentTest, an_index_that_there_is_not_is_refused) {
   share.index = 0;
-  EXPECT_EQ(refusal(three.commitment, share).message, "key share 0 does not exist: they are 1 to 3");
+  EXPECT_EQ(refusal(three.commitment, share).message, "key share 0 does not exist; the key shares are 1 to 3");
   share.index = 4;
-  EXPECT_EQ(refusal(three.commitment, share).message, "key share 4 does not exist: they are 1 to 3");
+  EXPECT_EQ(refusal(three.commitment, share).message, "key share 4 does not exist; the key shares are 1 to 3");
 }
 
 TEST_F(CommitmentTest, a_value_of_another_size_is_refused) {
   share.value = SecretBytes(34);
-  EXPECT_EQ(refusal(three.commitment, share).message, "key share 2 has 34 bytes in place of 35");
+  EXPECT_EQ(refusal(three.commitment, share).message, "key share 2 has 34 bytes; expected 35");
   share.value = SecretBytes();
   EXPECT_EQ(refusal(three.commitment, share).code, Errc::kInvalid);
 }
@@ -102,7 +102,7 @@ TEST_F(CommitmentTest, the_digest_of_the_secret_is_not_that_of_the_secret_alone)
 TEST_F(CommitmentTest, what_cannot_be_is_not_made) {
   const Digest of_secret = three.commitment.digest_of_secret();
   const auto made = Commitment::make(three.commitment.head(), of_secret, std::vector<Digest>(2));
-  EXPECT_EQ(made.error().message, "a commitment has a digest for each of its 3 key shares, this one has 2");
+  EXPECT_EQ(made.error().message, "a commitment must have a digest for each of its 3 key shares; this one has 2");
   SplitHead head = three.commitment.head();
   head.rule.threshold = 4;
   EXPECT_EQ(Commitment::make(head, of_secret, std::vector<Digest>(3)).error().code, Errc::kInvalid);

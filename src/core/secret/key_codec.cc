@@ -68,8 +68,8 @@ Writer& put_begin(Writer& to, const Format& format, SecretId secret, const Salt&
 std::string bytes_of(std::size_t size) { return fmt::format("{} bytes", size); }
 
 tl::unexpected<Error> cut_short(const Format& format, std::size_t size, std::size_t expected) {
-  return fail(Errc::kInvalid, "a {} of {}{}{}: read it again from where it is kept", format.name, bytes_of(size),
-              size < expected ? " is cut short, it has " : " has something behind it, it has ", bytes_of(expected));
+  return fail(Errc::kInvalid, "a {} of {}{}{}: copy its file again", format.name, bytes_of(size),
+              size < expected ? " is truncated; expected " : " is too long; expected ", bytes_of(expected));
 }
 
 // A reader behind the version. The fixed fields are complete; the rest may be missing.
@@ -82,16 +82,16 @@ Result<Reader> begin(Bytes bytes, const Format& format) {
     return fail(Errc::kInvalid, "{}a {}, not a {}", these, other.name, name);
   }
   if (bytes.size() <= format.mark.size() || as_text(reader.take(format.mark.size())) != format.mark) {
-    return fail(Errc::kInvalid, "{}no {}, which begins with '{}'", these, name, format.mark);
+    return fail(Errc::kInvalid, "{}not a {}, which begins with '{}'", these, name, format.mark);
   }
   const uint64_t version = reader.number(1);
   if (version > kVersion) {
-    return fail(Errc::kUnsupported, "a {} of version {}, and this program knows version {}: bring it up to date first",
+    return fail(Errc::kUnsupported, "a {} of version {}, but this program knows version {}: update this program first",
                 name, version, kVersion);
   }
-  if (version != kVersion) return fail(Errc::kInvalid, "a {} of version 0, which there is not", name);
+  if (version != kVersion) return fail(Errc::kInvalid, "a {} of version 0, which does not exist", name);
   if (bytes.size() > format.most) {
-    return fail(Errc::kTooLarge, "{}no {}, which has at most {}", these, name, format.most);
+    return fail(Errc::kTooLarge, "{}not a {}, which has at most {}", these, name, format.most);
   }
   if (bytes.size() < format.fixed) return cut_short(format, bytes.size(), format.fixed);
   return reader;
@@ -131,9 +131,9 @@ Result<KeyShare> decode_key_share(Bytes bytes) {
   share.salt = reader.array<Salt>();
   share.index = static_cast<uint8_t>(reader.number(1));
   const std::size_t size = reader.number(2);
-  if (share.index == 0) return fail(Errc::kInvalid, "a key share has the index 0; they are 1 to 255");
+  if (share.index == 0) return fail(Errc::kInvalid, "a key share has the index 0; expected 1 to 255");
   if (size <= kBlindBytes || size > kMaxSecretBytes + kBlindBytes) {
-    return fail(Errc::kInvalid, "the value of key share {} has {}; it has {} to {}", share.index, bytes_of(size),
+    return fail(Errc::kInvalid, "the value of key share {} has {}; expected {} to {}", share.index, bytes_of(size),
                 kBlindBytes + 1, kMaxSecretBytes + kBlindBytes);
   }
   if (reader.rest.size() != size) return cut_short(kKeyShare, bytes.size(), kKeyShare.fixed + size);
@@ -155,7 +155,7 @@ Result<Commitment> decode_commitment(Bytes bytes) {
   std::vector<Digest> of_shares;
   while (!reader.rest.empty()) of_shares.push_back(reader.array<Digest>());
   auto commitment = Commitment::make(head, of_secret, std::move(of_shares));
-  if (!commitment) return fail(Errc::kInvalid, "a commitment that cannot be: " + commitment.error().message);
+  if (!commitment) return fail(Errc::kInvalid, "an impossible commitment: " + commitment.error().message);
   return commitment;
 }
 

@@ -77,9 +77,9 @@ TEST_F(KeyCodec, the_largest_ones_fit_their_limits) {
 
 TEST_F(KeyCodec, a_future_version_is_refused_with_what_to_do) {
   EXPECT_EQ(refused_share(with(share, kVersionAt, "\x02")),
-            "a key share of version 2, and this program knows version 1: bring it up to date first");
+            "a key share of version 2, but this program knows version 1: update this program first");
   EXPECT_EQ(refused_commitment(with(commitment, kVersionAt, "\xff")),
-            "a commitment of version 255, and this program knows version 1: bring it up to date first");
+            "a commitment of version 255, but this program knows version 1: update this program first");
   EXPECT_EQ(decode_key_share(as_bytes("bwks\x02")).error().code, Errc::kUnsupported) << "however short";
   EXPECT_EQ(decode_key_share(as_bytes("bwks\x02" + std::string(10000, 'x'))).error().code, Errc::kUnsupported);
   EXPECT_EQ(decode_commitment(as_bytes("bwkc\x02")).error().code, Errc::kUnsupported);
@@ -91,10 +91,10 @@ TEST_F(KeyCodec, a_version_that_there_never_was_is_refused) {
 }
 
 TEST_F(KeyCodec, other_bytes_are_refused_and_not_repeated) {
-  EXPECT_EQ(refused_share("a text"), "these 6 bytes are no key share, which begins with 'bwks'");
-  EXPECT_EQ(refused_commitment("a text"), "these 6 bytes are no commitment, which begins with 'bwkc'");
-  EXPECT_EQ(refused_share(""), "these 0 bytes are no key share, which begins with 'bwks'");
-  EXPECT_EQ(refused_commitment("bwkc"), "these 4 bytes are no commitment, which begins with 'bwkc'");
+  EXPECT_EQ(refused_share("a text"), "these 6 bytes are not a key share, which begins with 'bwks'");
+  EXPECT_EQ(refused_commitment("a text"), "these 6 bytes are not a commitment, which begins with 'bwkc'");
+  EXPECT_EQ(refused_share(""), "these 0 bytes are not a key share, which begins with 'bwks'");
+  EXPECT_EQ(refused_commitment("bwkc"), "these 4 bytes are not a commitment, which begins with 'bwkc'");
   EXPECT_EQ(refused_share(commitment), "these 161 bytes are a commitment, not a key share");
   EXPECT_EQ(refused_commitment(share), "these 67 bytes are a key share, not a commitment");
 }
@@ -105,28 +105,28 @@ TEST_F(KeyCodec, what_is_cut_short_or_too_long_is_refused_wherever_that_is) {
     EXPECT_NE(refused_commitment(commitment.substr(0, size)), "") << size;
   }
   EXPECT_THAT(refused_share(share.substr(0, 66)),
-              HasSubstr("of 66 bytes is cut short, it has 67 bytes: read it again"));
-  EXPECT_THAT(refused_share(share + "x"), HasSubstr("of 68 bytes has something behind it, it has 67"));
-  EXPECT_THAT(refused_commitment(commitment.substr(0, 160)), HasSubstr("of 160 bytes is cut short, it has 161"));
-  EXPECT_THAT(refused_commitment(commitment + "x"), HasSubstr("of 162 bytes has something behind it, it has 161"));
+              HasSubstr("of 66 bytes is truncated; expected 67 bytes: copy its file again"));
+  EXPECT_THAT(refused_share(share + "x"), HasSubstr("of 68 bytes is too long; expected 67"));
+  EXPECT_THAT(refused_commitment(commitment.substr(0, 160)), HasSubstr("of 160 bytes is truncated; expected 161"));
+  EXPECT_THAT(refused_commitment(commitment + "x"), HasSubstr("of 162 bytes is too long; expected 161"));
 }
 
 TEST_F(KeyCodec, each_field_of_a_key_share_is_within_its_bounds_or_refused) {
   EXPECT_THAT(refused_share(with(share, kIndexAt, std::string_view("\0", 1))),
-              HasSubstr("the index 0; they are 1 to 255"));
+              HasSubstr("the index 0; expected 1 to 255"));
   EXPECT_THAT(refused_share(with(share, kValueSizeAt, std::string_view("\x00\x20", 2))),
-              HasSubstr("has 32 bytes; it has 33 to 4128"));
-  EXPECT_THAT(refused_share(with(share, kValueSizeAt, "\x10\x21")), HasSubstr("has 4129 bytes; it has 33 to 4128"));
-  EXPECT_THAT(refused_share(with(share, kValueSizeAt, std::string_view("\x00\x22", 2))), HasSubstr("something behind"));
+              HasSubstr("has 32 bytes; expected 33 to 4128"));
+  EXPECT_THAT(refused_share(with(share, kValueSizeAt, "\x10\x21")), HasSubstr("has 4129 bytes; expected 33 to 4128"));
+  EXPECT_THAT(refused_share(with(share, kValueSizeAt, std::string_view("\x00\x22", 2))), HasSubstr("is too long"));
 }
 
 TEST_F(KeyCodec, each_field_of_a_commitment_is_within_its_bounds_or_refused) {
   EXPECT_THAT(refused_commitment(with(commitment, kThresholdAt, std::string_view("\0", 1))),
-              HasSubstr("a commitment that cannot be: the threshold"));
-  EXPECT_THAT(refused_commitment(with(commitment, kThresholdAt, "\x04")), HasSubstr("key shares, 3, not 4"));
-  EXPECT_THAT(refused_commitment(with(commitment, kSharesAt, "\x04")), HasSubstr("cut short"));
+              HasSubstr("an impossible commitment: the threshold"));
+  EXPECT_THAT(refused_commitment(with(commitment, kThresholdAt, "\x04")), HasSubstr("key shares, 3; it is 4"));
+  EXPECT_THAT(refused_commitment(with(commitment, kSharesAt, "\x04")), HasSubstr("truncated"));
   EXPECT_THAT(refused_commitment(with(commitment.substr(0, 65), kSharesAt, std::string_view("\0", 1))),
-              HasSubstr("not into 0"));
+              HasSubstr("key share, not 0"));
   EXPECT_THAT(refused_commitment(with(commitment, kSecretSizeAt, std::string_view("\0\0", 2))),
               HasSubstr("at least one byte"));
   EXPECT_THAT(refused_commitment(with(commitment, kSecretSizeAt, "\x10\x01")), HasSubstr("this one has 4097"));

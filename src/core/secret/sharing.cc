@@ -31,7 +31,7 @@ Result<Splitting> split(SecretId id, const SecretBytes& secret, SplitRule rule, 
   check(random.size() == size, "as much randomness as was asked for");
   // A source that gives nothing, or stops early, would make key shares that are the secret.
   if (all_zero(random.bytes().first(kSaltBytes)) || all_zero(random.bytes().last(kSaltBytes))) {
-    return fail(Errc::kIo, "the source of randomness gave zeros: nothing is split before it works");
+    return fail(Errc::kIo, "the source of randomness returned only zeros: nothing was split");
   }
   SplitHead head{id, {}, rule, secret.size()};
   std::copy_n(random.bytes().begin(), kSaltBytes, head.salt.begin());
@@ -56,14 +56,13 @@ Result<Splitting> split(SecretId id, const SecretBytes& secret, SplitRule rule, 
 Result<SecretBytes> combine(const Commitment& commitment, std::span<const KeyShare> shares) {
   const SplitHead& head = commitment.head();
   if (shares.size() < head.rule.threshold) {
-    return fail(Errc::kInvalid, "{} key shares, and it takes {} to have the secret", shares.size(),
-                head.rule.threshold);
+    return fail(Errc::kInvalid, "{} key shares; restoring the secret needs {}", shares.size(), head.rule.threshold);
   }
   std::vector<Point> points;
   for (const KeyShare& share : shares.first(head.rule.threshold)) {
     BW_RETURN_IF_ERROR(commitment.check(share));
     if (std::any_of(points.begin(), points.end(), [&](const Point& point) { return point.x == share.index; })) {
-      return fail(Errc::kInvalid, "key share {} is there twice", share.index);
+      return fail(Errc::kInvalid, "key share {} was given twice", share.index);
     }
     points.push_back({share.index, share.value.bytes()});
   }
@@ -71,8 +70,8 @@ Result<SecretBytes> combine(const Commitment& commitment, std::span<const KeySha
   interpolate_at_zero(points, whole.bytes());
   if (!commitment.is_secret(whole.bytes())) {
     return fail(Errc::kInvalid,
-                "all key shares are what was committed to, and do not give the secret that was: the "
-                "commitment is wrong, split the secret anew");
+                "all key shares match the commitment, but the restored secret does not: the commitment is wrong; split "
+                "the secret again");
   }
   return SecretBytes::copy_of(whole.bytes().first(head.secret_bytes));
 }

@@ -51,7 +51,7 @@ RC_GTEST_PROP(Sharing, one_changed_bit_of_any_key_share_is_found, ()) {
   const auto secret = combine(five.commitment, three);
   RC_ASSERT(!secret.has_value());
   RC_ASSERT(secret.error().message ==
-            "key share " + std::to_string(three[at].index) + " was changed: it is not what was committed to");
+            "key share " + std::to_string(three[at].index) + " does not match its commitment: it was changed");
 }
 
 TEST(Sharing, the_largest_secret_and_the_most_key_shares_are_split) {
@@ -65,29 +65,28 @@ TEST(Sharing, the_largest_secret_and_the_most_key_shares_are_split) {
 
 TEST(Sharing, what_cannot_be_split_is_refused_with_what_can) {
   EXPECT_THAT(refusal(0, {1, 1}), HasSubstr("at least one byte"));
-  EXPECT_THAT(refusal(kMaxSecretBytes + 1, {1, 1}), HasSubstr("at most 4096 bytes, this one has 4097"));
-  EXPECT_THAT(refusal(1, {0, 3}), HasSubstr("between 1 and its number of key shares, 3, not 0"));
-  EXPECT_THAT(refusal(1, {4, 3}), HasSubstr("between 1 and its number of key shares, 3, not 4"));
-  EXPECT_THAT(refusal(1, {0, 0}), HasSubstr("not into 0"));
-  EXPECT_THAT(refusal(1, {2, 256}), HasSubstr("at most 255 key shares, not into 256"));
+  EXPECT_THAT(refusal(kMaxSecretBytes + 1, {1, 1}), HasSubstr("at most 4096 bytes; this one has 4097"));
+  EXPECT_THAT(refusal(1, {0, 3}), HasSubstr("between 1 and its number of key shares, 3; it is 0"));
+  EXPECT_THAT(refusal(1, {4, 3}), HasSubstr("between 1 and its number of key shares, 3; it is 4"));
+  EXPECT_THAT(refusal(1, {0, 0}), HasSubstr("key share, not 0"));
+  EXPECT_THAT(refusal(1, {2, 256}), HasSubstr("at most 255 key shares, not 256"));
   EXPECT_EQ(refusal(1, {255, 255}), "");
 }
 
 TEST(Sharing, too_few_or_the_same_one_twice_give_nothing) {
   const Splitting five = split_text(kKey, {3, 5});
-  EXPECT_EQ(text_of(combine(five.commitment, pick(five, {1, 2}))),
-            "error: 2 key shares, and it takes 3 to have the secret");
-  EXPECT_EQ(text_of(combine(five.commitment, pick(five, {1, 2, 1}))), "error: key share 1 is there twice");
+  EXPECT_EQ(text_of(combine(five.commitment, pick(five, {1, 2}))), "error: 2 key shares; restoring the secret needs 3");
+  EXPECT_EQ(text_of(combine(five.commitment, pick(five, {1, 2, 1}))), "error: key share 1 was given twice");
 }
 
 TEST(Sharing, without_randomness_nothing_is_split) {
   const SecretBytes secret = secret_of(kKey);
-  const auto none = [](MutableBytes) { return Status(fail(Errc::kIo, "the system gives no randomness")); };
-  EXPECT_EQ(split(SecretId(1), secret, {2, 3}, none).error().message, "the system gives no randomness");
+  const auto none = [](MutableBytes) { return Status(fail(Errc::kIo, "the system's source of randomness failed")); };
+  EXPECT_EQ(split(SecretId(1), secret, {2, 3}, none).error().message, "the system's source of randomness failed");
   const auto lies = [](MutableBytes) { return Status(); };
-  EXPECT_THAT(split(SecretId(1), secret, {2, 3}, lies).error().message, HasSubstr("gave zeros"));
+  EXPECT_THAT(split(SecretId(1), secret, {2, 3}, lies).error().message, HasSubstr("returned only zeros"));
   const auto stops = [](MutableBytes into) { return seeded(1)(into.first(into.size() - 16)); };
-  EXPECT_THAT(split(SecretId(1), secret, {2, 3}, stops).error().message, HasSubstr("gave zeros"));
+  EXPECT_THAT(split(SecretId(1), secret, {2, 3}, stops).error().message, HasSubstr("returned only zeros"));
   const auto starts_late = [](MutableBytes into) { return seeded(1)(into.subspan(16)); };
   EXPECT_EQ(split(SecretId(1), secret, {2, 3}, starts_late).error().code, Errc::kIo);
 }

@@ -24,19 +24,19 @@ std::string lines_of(const Attestation& what) {
 
 Status check_parts(const Attestation& what) {
   if (!is_word(what.cluster, kMaxNameBytes) || !is_word(what.node, kMaxNameBytes)) {
-    return fail(Errc::kInvalid, "an attestation is for one node of one cluster: both have names without spaces");
+    return fail(Errc::kInvalid, "an attestation needs the name of a cluster and of a node, both without spaces");
   }
   if (what.capabilities.empty() || what.capabilities.size() > kMaxAttested) {
-    return fail(Errc::kInvalid, "an attestation has 1 to {} capabilities, and not {}", kMaxAttested,
+    return fail(Errc::kInvalid, "an attestation must have 1 to {} capabilities, not {}", kMaxAttested,
                 what.capabilities.size());
   }
   for (const std::string& one : what.capabilities) {
     if (is_word(one, kMaxAttestedBytes)) continue;
-    return fail(Errc::kInvalid, "'{}' is no capability: they have 1 to {} characters, and no spaces", printable(one),
-                kMaxAttestedBytes);
+    return fail(Errc::kInvalid, "'{}' is not a capability: it must have 1 to {} characters and no spaces",
+                printable(one), kMaxAttestedBytes);
   }
   const auto written = parse_wall(format_wall(what.not_after));
-  if (!written) return fail(Errc::kInvalid, "an attestation ends between 1970 and 2261");
+  if (!written) return fail(Errc::kInvalid, "an attestation must end between 1970 and 2261");
   return {};
 }
 
@@ -60,8 +60,8 @@ Result<std::string> attest(const Attestation& attestation, const SigningKey& key
 }
 
 Result<Attestation> open_attestation(std::string_view text, const PublicKey& key) {
-  if (text.size() > kMaxAttestationBytes) return fail(Errc::kTooLarge, "an attestation that is too large");
-  const auto no = fail(Errc::kInvalid, "this is no attestation: bellwether keys attest makes one");
+  if (text.size() > kMaxAttestationBytes) return fail(Errc::kTooLarge, "the attestation is too large");
+  const auto no = fail(Errc::kInvalid, "this is not an attestation; `bellwether keys attest` makes one");
   std::string_view rest = text;
   const auto head = take(rest, kHead);
   auto cluster = take(rest, "cluster ");
@@ -83,7 +83,7 @@ Result<Attestation> open_attestation(std::string_view text, const PublicKey& key
   }
   std::copy(bytes.begin(), bytes.end(), signed_with.begin());
   if (!verify(key, lines, signed_with)) {
-    return fail(Errc::kRefused, "an attestation that the operator's key has not signed");
+    return fail(Errc::kRefused, "the attestation is not signed with the operator's key");
   }
   return out;
 }
@@ -92,7 +92,7 @@ std::optional<std::string> why_not(const Attestation& attestation, std::string_v
                                    WallTime now) {
   if (attestation.cluster != cluster) return "its attestation is for the cluster " + attestation.cluster;
   if (attestation.node != node) return "its attestation is for the node " + attestation.node;
-  if (now > attestation.not_after) return "its attestation was good until " + format_wall(attestation.not_after);
+  if (now > attestation.not_after) return "its attestation expired at " + format_wall(attestation.not_after);
   return std::nullopt;
 }
 

@@ -37,7 +37,7 @@ TEST(Attestation, counts_for_its_node_of_its_cluster_until_its_end) {
   EXPECT_THAT(*why_not(of_m1(), "flock/default", "m2", then), HasSubstr("for the node m1"));
   EXPECT_THAT(*why_not(of_m1(), "herd/default", "m1", then), HasSubstr("for the cluster flock/default"));
   EXPECT_FALSE(why_not(of_m1(), "flock/default", "m1", of_m1().not_after));
-  EXPECT_THAT(*why_not(of_m1(), "flock/default", "m1", at("2027-01-01T00:00:00.001Z")), HasSubstr("good until 2027"));
+  EXPECT_THAT(*why_not(of_m1(), "flock/default", "m1", at("2027-01-01T00:00:00.001Z")), HasSubstr("expired at 2027"));
 }
 
 TEST(Attestation, of_another_key_or_changed_anywhere_does_not_count) {

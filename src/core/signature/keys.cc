@@ -53,8 +53,8 @@ Result<std::vector<PublicKey>> read_public_keys(std::string_view pem, const std:
   if (pem.size() > kKeyFileBytesMax) return fail(Errc::kTooLarge, "'{}' is too large for a file of keys", name);
   if (pem.find(kPrivate) != std::string_view::npos) {
     return fail(Errc::kInvalid,
-                "'{}' has a private key: keep that where you sign, and take its public one, which `openssl pkey -in "
-                "'{}' -pubout` prints",
+                "'{}' has a private key; keep it where you sign, and use its public key here: `openssl pkey -in '{}' "
+                "-pubout` prints it",
                 name, name);
   }
   const Memory memory = memory_of(pem);
@@ -82,7 +82,8 @@ Result<SigningKey> SigningKey::read(std::string_view pem, const std::string& nam
   if (pem.size() > kKeyFileBytesMax) return fail(Errc::kTooLarge, "'{}' is too large for a key", name);
   if (pem.find("ENCRYPTED") != std::string_view::npos) {
     return fail(Errc::kInvalid,
-                "the key in '{}' has a password: `openssl pkey -in '{}' -out FILE` writes it without one", name, name);
+                "the key in '{}' has a password: write it without one with `openssl pkey -in '{}' -out FILE`", name,
+                name);
   }
   const Memory memory = memory_of(pem);
   SigningKey key(PEM_read_bio_PrivateKey(memory.get(), nullptr, &no_password, nullptr));

@@ -61,7 +61,8 @@ Result<Signed> read(std::string_view bytes, const std::string& name) {
   if (!is_signed(bytes)) {
     return fail(
         Errc::kNotFound,
-        fmt::format("'{}' is a compiled program without a signature: `bellwether build --sign-key` makes one", name));
+        fmt::format("'{}' is a compiled program without a signature: sign it with `bellwether build --sign-key`",
+                    name));
   }
   Signed out;
   out.program = bytes.substr(0, bytes.size() - kTrailerBytes);
@@ -74,9 +75,8 @@ Result<Signed> read(std::string_view bytes, const std::string& name) {
               signature.begin());
   const bool fits = number_in(fields.substr(kVersionBytesMax + 4, 8)) == out.program.size();
   if (!fits || !verify(out.key, signed_text(out.program, fields), signature)) {
-    return fail(
-        Errc::kInvalid,
-        fmt::format("the signature of '{}' is not that of its bytes: it was changed after it was signed", name));
+    return fail(Errc::kInvalid,
+                fmt::format("the signature of '{}' does not match: the program was changed after it was signed", name));
   }
   return out;
 }
@@ -85,22 +85,22 @@ Result<Signed> admit(std::string_view bytes, const std::string& name, const std:
                      uint32_t interface) {
   if (trusted.empty()) {
     return fail(Errc::kRefused,
-                "'{}' is a compiled program, and this worker trusts nobody's: begin it with --trust-keys and the "
-                "public key of whoever signs",
+                "'{}' is a compiled program, but this worker trusts no keys: start it with --trust-keys and the "
+                "signer's public key",
                 name);
   }
   auto out = read(bytes, name);
   if (!out) return out;
   if (std::find(trusted.begin(), trusted.end(), out->key) == trusted.end()) {
     return fail(Errc::kRefused,
-                "'{}' is signed by key {}, which this worker does not trust: sign it with a key that --trust-keys of "
-                "the worker names, or add this one there",
+                "'{}' is signed with key {}, which this worker does not trust: sign it with a trusted key, or add this "
+                "key to the worker's --trust-keys",
                 name, name_of(out->key));
   }
   if (out->versions.interface != interface) {
     return fail(Errc::kUnsupported,
-                "'{}' was signed by bellwether {} for version {} of the interface of compiled programs, and this "
-                "worker has version {}: build it again with `bellwether build`",
+                "'{}' was built by bellwether {} for version {} of the program interface, but this worker has version "
+                "{}: rebuild it with `bellwether build`",
                 name, printable(out->versions.product), out->versions.interface, interface);
   }
   return out;

@@ -66,16 +66,16 @@ TEST(Signature, what_is_not_admitted_is_told_with_the_remedy) {
 
   const Error nobody = error_of(admit(signed_program(), "shop.bw", {}, 3));
   EXPECT_EQ(nobody.code, Errc::kRefused);
-  EXPECT_THAT(nobody.message, HasSubstr("this worker trusts nobody's: begin it with --trust-keys"));
+  EXPECT_THAT(nobody.message, HasSubstr("this worker trusts no keys: start it with --trust-keys"));
 
   const Error foreign = error_of(admit(sign(kProgram, {3, "0.1.0"}, key_of(kOtherKey)), "shop.bw", trusted(), 3));
   EXPECT_EQ(foreign.code, Errc::kRefused);
   EXPECT_THAT(foreign.message,
-              HasSubstr("signed by key " + name_of(read_public_keys(kOtherPublicKey, "b.pub")->front())));
+              HasSubstr("signed with key " + name_of(read_public_keys(kOtherPublicKey, "b.pub")->front())));
 
   const Error old = error_of(admit(signed_program(2), "shop.bw", trusted(), 3));
   EXPECT_EQ(old.code, Errc::kUnsupported);
-  EXPECT_THAT(old.message, HasSubstr("signed by bellwether 0.1.0 for version 2 of the interface"));
+  EXPECT_THAT(old.message, HasSubstr("built by bellwether 0.1.0 for version 2 of the program interface"));
 
   std::string changed = signed_program();
   changed[5] = 'x';

@@ -84,7 +84,7 @@ std::optional<uint64_t> take_head(std::string& text, std::size_t& scan_from, con
     refusal = refuse(400, reason);
   }
   if (parsed != Parse::kDone || refusal.status != 0) return std::nullopt;
-  if (head.framing == RequestHead::Framing::kChunked) refusal = refuse(411, "say Content-Length");
+  if (head.framing == RequestHead::Framing::kChunked) refusal = refuse(411, "the request needs a Content-Length");
   if (head.content_length > limits.body) refusal = refuse(413, "the body of the request is too large");
   request.method = head.method;
   request.path = head.path;
@@ -254,7 +254,7 @@ task<Result<runtime::Endpoint>> endpoint_of(runtime::Runtime& runtime, std::stri
   std::string host = at.substr(0, colon);
   if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
   if (!port || *port > 65535 || host.empty()) {
-    co_return fail(Errc::kInvalid, "'{}' is no address with a port; write HOST:PORT, such as 127.0.0.1:9464", at);
+    co_return fail(Errc::kInvalid, "'{}' is not an address with a port; write HOST:PORT, such as 127.0.0.1:9464", at);
   }
   BW_CO_TRY(const auto addresses, co_await runtime.resolve(host, cancel));
   if (addresses.empty()) co_return fail(Errc::kNotFound, "'{}' has no address", host);

@@ -47,10 +47,11 @@ bool same_secret(const std::string& a, const std::string& b) {
 std::optional<Answer> RequestGuard::against_reading(const Request& request) const {
   const std::string host = lower(request.field("Host"));
   if (!rules_.hosts.empty() && std::find(rules_.hosts.begin(), rules_.hosts.end(), host) == rules_.hosts.end()) {
-    return guard_answer(421, "this page is not served under that name; --name HOST permits another one");
+    return guard_answer(421, "this server does not serve that host name; permit it with --name HOST");
   }
   if (!rules_.bearer.empty() && !carries(request, rules_.bearer)) {
-    Answer answer = guard_answer(401, "say who you are: Authorization: Bearer SECRET, or the secret as password");
+    Answer answer =
+        guard_answer(401, "authentication is required: Authorization: Bearer SECRET, or the secret as password");
     answer.fields.emplace_back("WWW-Authenticate", "Basic realm=\"bellwether\", charset=\"UTF-8\"");
     return answer;
   }
@@ -71,7 +72,7 @@ std::optional<Answer> RequestGuard::against_acting(const Request& request, const
   // No page can make a browser send this without having been let in by us.
   if (!rules_.bearer.empty() && credentials(request.field("Authorization"), "Bearer")) return std::nullopt;
   if (!same_secret(form_secret, rules_.form_secret)) {
-    return guard_answer(403, "the form is not from this page, or from before it was started again: load the page anew");
+    return guard_answer(403, "the form is not from this page, or the server was restarted since: reload the page");
   }
   return std::nullopt;
 }

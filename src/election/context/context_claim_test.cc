@@ -87,14 +87,13 @@ TEST(ContextClaim, domains_are_few_and_named) {
 
 TEST(ContextClaim, no_operations_take_no_time) {
   EXPECT_EQ(refusal([](ContextClaim& c) { c.successful_operations = c.failed_operations = 0; }),
-            "average_response_time is 2.80s over no operations; without any it must be 0s");
+            "average_response_time is 2.80s, but there were no operations; then it must be 0s");
 }
 
 TEST(ContextClaim, what_it_says_for_admin_can_be) {
   EXPECT_EQ(refusal([](ContextClaim& c) { c.base.resources.cpu_used = kNoNumbers[0]; }),
-            "the claim has a ratio that is not between 0 and 1");
-  EXPECT_EQ(refusal([](ContextClaim& c) { c.base.uptime = Duration::nanos(-1); }),
-            "the claim has a time that cannot be");
+            "the claim has a ratio outside 0 to 1");
+  EXPECT_EQ(refusal([](ContextClaim& c) { c.base.uptime = Duration::nanos(-1); }), "the claim has an impossible time");
 }
 
 }  // namespace

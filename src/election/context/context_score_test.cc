@@ -357,7 +357,7 @@ TEST(ContextScore, weights_that_cannot_be_are_refused) {
     EXPECT_NE(refusal([&](ContextWeights& w) { w.of[Component::kUptime] = none; }), "");
   }
   EXPECT_EQ(refusal([](ContextWeights& w) { w.of.fill(0); }),
-            "all weights of the score are 0; one at least must be above it");
+            "all weights of the score are 0; at least one must be more");
 }
 
 TEST(ContextScore, a_claim_that_cannot_be_has_no_score) {

@@ -49,8 +49,8 @@ Status fits(const S& settings, std::string what, Duration needed, std::string su
   if (needed <= settings.context_failover_timeout) return {};
   if (!sum.empty()) sum = fmt::format(" ({})", sum);
   return fail(Errc::kInvalid,
-              "{} takes up to {}{}, which is longer than context_failover_timeout ({}): lengthen that, or shorten what "
-              "goes into it",
+              "{} takes up to {}{}, which is longer than context_failover_timeout ({}): lengthen the timeout or "
+              "shorten its parts",
               what, format_duration(needed), sum, format_duration(settings.context_failover_timeout));
 }
 
@@ -73,7 +73,7 @@ Status takeover_fits(const S& settings) {
 Status coordination_fits(const S& settings) {
   const auto retries = static_cast<int64_t>(settings.max_coordination_retries);
   const Duration needed = settings.coordination_timeout * (retries + 1) + settings.coordination_backoff * retries;
-  return fits(settings, "a coordination that fails", needed,
+  return fits(settings, "a failed coordination", needed,
               fmt::format("{} attempts x {} + {} x {} between them", retries + 1,
                           format_duration(settings.coordination_timeout), retries,
                           format_duration(settings.coordination_backoff)));
@@ -93,7 +93,7 @@ Status ContextSettings::validate() const {
   BW_RETURN_IF_ERROR(fits(*this, "queue_drain_timeout", queue_drain_timeout));
   BW_RETURN_IF_ERROR(takeover_fits(*this));
   BW_RETURN_IF_ERROR(coordination_fits(*this));
-  return fits(*this, "state_transfer_timeout + the take-over of the target", state_transfer_timeout + kTakeOverTimeout,
+  return fits(*this, "state_transfer_timeout + the takeover by the target", state_transfer_timeout + kTakeOverTimeout,
               fmt::format("{} + {}", format_duration(state_transfer_timeout), format_duration(kTakeOverTimeout)));
 }
 

@@ -18,8 +18,8 @@ namespace bellwether::context_lead {
 inline constexpr Duration kTakeOverTimeout = Duration::seconds(30);  // for the target to lead; then the old one stays
 inline constexpr uint32_t kLeaderHealthChecks = 2;                   // of a leader that is poor, in a row
 inline constexpr uint8_t kTries = 3;                                 // failures after which a request has failed
-inline constexpr uint32_t kMaxAttempts = 1000;                   // with those that no leader lived to see the end of
-inline constexpr Duration kMaxClockLead = Duration::minutes(1);  // of the clock of another node
+inline constexpr uint32_t kMaxAttempts = 1000;                       // also those whose end no leader has seen
+inline constexpr Duration kMaxClockLead = Duration::minutes(1);      // of the clock of another node
 
 struct ContextSettings {
   bool enable_context_leadership = true;

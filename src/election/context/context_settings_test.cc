@@ -90,7 +90,7 @@ TEST(ContextSettings, a_failover_has_room_for_what_goes_into_it) {
   EXPECT_EQ(context_settings_refusal([&](ContextSettings& s) { s.generation_stop_timeout = seconds(60); }), "");
   EXPECT_EQ(context_settings_refusal([&](ContextSettings& s) { s.generation_stop_timeout = seconds(61); }),
             "generation_stop_timeout takes up to 1m1s, which is longer than context_failover_timeout (1m): lengthen "
-            "that, or shorten what goes into it");
+            "the timeout or shorten its parts");
   EXPECT_THAT(context_settings_refusal([&](ContextSettings& s) { s.queue_drain_timeout = seconds(61); }),
               HasSubstr("queue_drain_timeout takes up to 1m1s"));
   EXPECT_EQ(context_settings_refusal([&](ContextSettings& s) { s.validation_timeout = seconds(25); }), "");
@@ -116,12 +116,12 @@ TEST(ContextSettings, a_failover_has_room_for_a_coordination_that_fails) {
   EXPECT_EQ(context_settings_refusal([](ContextSettings& s) { s.coordination_timeout = Duration::millis(13'500); }),
             "");
   EXPECT_THAT(context_settings_refusal([](ContextSettings& s) { s.coordination_timeout = Duration::seconds(14); }),
-              HasSubstr("a coordination that fails takes up to 1m2s (4 attempts x 14s + 3 x 2s between them), which is "
+              HasSubstr("a failed coordination takes up to 1m2s (4 attempts x 14s + 3 x 2s between them), which is "
                         "longer than context_failover_timeout (1m)"));
   EXPECT_THAT(context_settings_refusal([](ContextSettings& s) { s.max_coordination_retries = 5; }),
               HasSubstr("1m10s (6 attempts"));
   EXPECT_THAT(context_settings_refusal([](ContextSettings& s) { s.coordination_backoff = Duration::seconds(7); }),
-              HasSubstr("a coordination that fails takes up to 1m1s"));
+              HasSubstr("a failed coordination takes up to 1m1s"));
 }
 
 TEST(ContextSettings, weights_are_settings_too) {

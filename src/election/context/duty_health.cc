@@ -61,7 +61,8 @@ void DutyLeader::on_health(Moment now, const HealthReport& report, Effects& out)
     const bool poor = health_.overall < settings.cluster_health_threshold;
     if (poor && !generating->paused) {
       ++counted_.pauses;
-      out.push_back(DutyError{Severity::kWarning, "the cluster's health is below the threshold: generation pauses"});
+      out.push_back(
+          DutyError{Severity::kWarning, "the health of the cluster is below the threshold: generation pauses"});
     }
     generating->paused = poor;
   }
@@ -79,14 +80,14 @@ void DutyLeader::on_health(Moment now, const HealthReport& report, Effects& out)
 
 Status DutyLeader::transfer(Moment now, Transfer wish, Effects& out) {
   if (!announced_ || duty() == Duty::kTaking) {
-    return fail(Errc::kRefused, "this node does not lead; ask the leader to transfer");
+    return fail(Errc::kRefused, "this node is not the leader; send the transfer request to the leader");
   }
   if (failover_.stage() != Failover::Stage::kNone) {
     return fail(Errc::kExists, "a transfer to node {} is running; wait until it has ended", failover_.target().value());
   }
   const std::vector<NodeId>& members = config_.members;
   if (wish.target == config_.self || std::ranges::find(members, wish.target) == members.end()) {
-    return fail(Errc::kNotFound, "node {} is not another member of this cluster; name one of those that are declared",
+    return fail(Errc::kNotFound, "node {} is not another member of this cluster; name one of the declared members",
                 wish.target.value());
   }
   ++counted_.transfers;
@@ -120,13 +121,13 @@ void DutyLeader::on_heard(Moment now, const Heard& heard, Effects& out) {
 void DutyLeader::on_offer(Moment now, NodeId from, const StateOffer& offer, Effects& out) {
   std::string obstacle;
   if (duty() != Duty::kNotLeading || offer.id.epoch < epoch_) {
-    obstacle = "this node leads, or has led since";
+    obstacle = "this node is the leader, or was since then";
   } else if (from != leader_ || offer.id.epoch != leader_epoch_) {
-    obstacle = "this node does not know that one as the leader";
+    obstacle = "this node knows another leader";
   } else if (!config_.settings.enable_context_leadership) {
-    obstacle = "this node leads no context";
+    obstacle = "this node does not generate contexts";
   } else if (config_.settings.require_context_capability && !manager_) {
-    obstacle = "no context manager is registered here";
+    obstacle = "this node has no context manager";
   }
   for (Message& answer : succession_.on_offer(now, from, offer, obstacle)) {
     out.push_back(Send{from, std::move(answer)});
@@ -173,7 +174,7 @@ DutyStatus DutyLeader::status(WallTime now) const {
   status.duty = duty();
   if (const auto* idle = std::get_if<Idle>(&phase_)) status.why = idle->why;
   if (const auto* stopping = std::get_if<Stopping>(&phase_)) status.why = stopping->why;
-  if (status.duty == Duty::kPaused) status.why = "the cluster's health is below the threshold";
+  if (status.duty == Duty::kPaused) status.why = "the health of the cluster is below the threshold";
   status.terms = queue_.terms();
   status.active = jobs_.size();
   status.queued = queue_.live().size() - jobs_.size();
@@ -232,7 +233,7 @@ void DutyLeader::begin_jobs(Moment now, Effects& out) {
     const AttemptFence fence = queue_.start(id);
     changed_ = true;
     if (fence.attempt > kMaxAttempts) {
-      finish(id, fence, Outcome::kFailed, "given up: too many attempts without an end");
+      finish(id, fence, Outcome::kFailed, "too many attempts without a result");
       continue;
     }
     jobs_[id] = Job{fence, false, now.clock, Instant::never()};
@@ -260,7 +261,7 @@ void DutyLeader::on_fetched(Moment now, const PayloadFetched& fetched, Effects& 
       jobs_.erase(at);
       return;
     case PayloadFetched::Found::kFailed:
-      out.push_back(DutyError{Severity::kWarning, fmt::format("the payload of request {} did not come: {}",
+      out.push_back(DutyError{Severity::kWarning, fmt::format("the payload of request {} could not be fetched: {}",
                                                               to_string(fetched.id), printable(fetched.why))});
       job.fetch_at = now.clock + config_.settings.coordination_backoff;
       return;
@@ -277,10 +278,10 @@ void DutyLeader::on_job_ended(Moment now, const JobEnded& ended, Effects& out) {
   const auto at = jobs_.find(ended.id);
   if (at == jobs_.end()) {
     const bool done = queue_.find_finished(ended.id) != nullptr;
-    return refuse(done ? "the request is finished" : "no attempt at the request runs here");
+    return refuse(done ? "the request is finished" : "this node runs no attempt of the request");
   }
   const Job job = at->second;
-  if (job.fence != ended.fence || !job.runs) return refuse(to_string(job.fence) + " is the one that counts");
+  if (job.fence != ended.fence || !job.runs) return refuse(to_string(job.fence) + " is the current attempt");
   jobs_.erase(at);
   changed_ = true;
   if (ended.end == JobEnded::End::kCancelled) {

@@ -112,7 +112,7 @@ void DutyLeader::go_through_phase(Moment now, Effects& out) {
 void DutyLeader::on_elected(Moment now, Epoch epoch, Effects& out) {
   if (!config_.settings.enable_context_leadership || epoch <= epoch_) return;
   carry_out(now, failover_.abandon(now.clock, "this node was elected again"), out);
-  lose(now, "elected anew", out);
+  lose(now, "elected again", out);
   epoch_ = epoch;
   since_ = now.clock;
   troubles_ = 0;
@@ -127,7 +127,7 @@ void DutyLeader::on_leader_seen(Moment now, const LeaderSeen& seen, Effects& out
   }
   if (seen.epoch < leader_epoch_ || seen.epoch < epoch_ || seen.leader == config_.self) return;
   if (seen.epoch > epoch_) {
-    lose(now, fmt::format("node {} leads under a later epoch", seen.leader.value()), out);
+    lose(now, fmt::format("node {} is the leader under a later epoch", seen.leader.value()), out);
     change_leader(seen.leader, seen.epoch, out);
     carry_out(now, failover_.on_leader(now.clock, seen.leader), out);
   }
@@ -164,7 +164,7 @@ void DutyLeader::on_opened(Moment now, Effects& out) {
 
 void DutyLeader::stand_ready(Moment now, Duration delay, Effects& out) {
   if (!wanted_) {
-    phase_ = Idle{"generation starts by a command"};
+    phase_ = Idle{"an operator must start the generation"};
   } else if (!manager_) {
     phase_ = Idle{"no context manager is registered"};
   } else {
@@ -210,12 +210,14 @@ Instant DutyLeader::wake() const {
 Status DutyLeader::start_generation(Moment now, Effects& out) {
   switch (duty()) {
     case Duty::kNotLeading:
-    case Duty::kTaking: return fail(Errc::kRefused, "this node does not lead; ask the leader to start the generation");
+    case Duty::kTaking:
+      return fail(Errc::kRefused,
+                  "this node is not the leader; send the request to start the generation to the leader");
     case Duty::kStarting:
     case Duty::kGenerating:
-    case Duty::kPaused: return fail(Errc::kExists, "the generation is started already");
+    case Duty::kPaused: return fail(Errc::kExists, "the generation is running already");
     case Duty::kStopping:
-    case Duty::kHandingOver: return fail(Errc::kRefused, "the generation is being stopped; start it when that is done");
+    case Duty::kHandingOver: return fail(Errc::kRefused, "the generation is stopping; start it when it has stopped");
     case Duty::kIdle: break;
   }
   if (!manager_) return fail(Errc::kNotFound, "no context manager is registered; register one first");
@@ -227,10 +229,11 @@ Status DutyLeader::start_generation(Moment now, Effects& out) {
 Status DutyLeader::stop_generation(Moment now, const std::string& why) {
   switch (duty()) {
     case Duty::kNotLeading:
-    case Duty::kTaking: return fail(Errc::kRefused, "this node does not lead; ask the leader to stop the generation");
-    case Duty::kIdle: return fail(Errc::kRefused, "the generation is not started");
+    case Duty::kTaking:
+      return fail(Errc::kRefused, "this node is not the leader; send the request to stop the generation to the leader");
+    case Duty::kIdle: return fail(Errc::kRefused, "the generation is not running");
     case Duty::kStopping:
-    case Duty::kHandingOver: return fail(Errc::kExists, "the generation is being stopped already");
+    case Duty::kHandingOver: return fail(Errc::kExists, "the generation is stopping already");
     case Duty::kStarting:
     case Duty::kGenerating:
     case Duty::kPaused: break;
@@ -245,20 +248,22 @@ Status DutyLeader::stop_generation(Moment now, const std::string& why) {
 Status DutyLeader::submit(Moment now, const Submit& wish, Effects& out) {
   const auto& [ticket, request] = wish;
   const std::string who = "request " + to_string(request.id);
-  if (request.id == RequestId{}) return fail(Errc::kInvalid, "a request without an id; draw one at random");
+  if (request.id == RequestId{}) return fail(Errc::kInvalid, "the request has no id; use a random one");
   if (request.payload.size() > kMaxPayloadBytes) {
-    return fail(Errc::kTooLarge, "{} has {} bytes; at most {}", who, request.payload.size(), kMaxPayloadBytes);
+    return fail(Errc::kTooLarge, "{} has {} bytes; the limit is {}", who, request.payload.size(), kMaxPayloadBytes);
   }
-  if (!announced_ || duty() == Duty::kTaking) return fail(Errc::kRefused, "this node does not lead; ask the leader");
+  if (!announced_ || duty() == Duty::kTaking)
+    return fail(Errc::kRefused, "this node is not the leader; send the request to the leader");
   const auto* stopping = std::get_if<Stopping>(&phase_);
   if (duty() == Duty::kHandingOver || (stopping != nullptr && stopping->hands_over && jobs_.empty())) {
-    return fail(Errc::kRefused, "the leadership is being handed over; submit again to whoever leads");
+    return fail(Errc::kRefused, "the leadership is being handed over; submit again to the next leader");
   }
   if (request.submitted_at.unix_ns > now.wall.unix_ns + kMaxClockLead.ns()) {
-    return fail(Errc::kInvalid, "{} was submitted more than {} in the future; look at the clocks", who,
+    return fail(Errc::kInvalid, "{} was submitted more than {} in the future; check the clocks", who,
                 format_duration(kMaxClockLead));
   }
-  if (then_.size() >= kMaxAnswers) return fail(Errc::kExhausted, "too many wait for the register; submit again later");
+  if (then_.size() >= kMaxAnswers)
+    return fail(Errc::kExhausted, "too many requests wait for the register; submit again later");
   switch (queue_.state(request.id, request.submitted_at)) {
     case RequestQueue::State::kLive:
     case RequestQueue::State::kFinished:
@@ -271,8 +276,8 @@ Status DutyLeader::submit(Moment now, const Submit& wish, Effects& out) {
       return {};
     case RequestQueue::State::kForgotten:
       return fail(Errc::kExists, who +
-                                     " was submitted so long ago that it may have been done and forgotten; look for "
-                                     "its result, and submit it under a new id if there is none");
+                                     " was submitted so long ago that it may have been completed and forgotten; look "
+                                     "for its result, and if there is none, submit it with a new id");
     case RequestQueue::State::kUnknown: break;
   }
   if (const auto at = pending_.find(request.id); at != pending_.end()) {
@@ -281,7 +286,7 @@ Status DutyLeader::submit(Moment now, const Submit& wish, Effects& out) {
     return {};
   }
   if (queue_.room(config_.settings.max_queue_transfer_size) <= pending_.size()) {
-    return fail(Errc::kExhausted, "the queue has {}; at most {}. Submit again later",
+    return fail(Errc::kExhausted, "the queue has {}; the limit is {}. Submit again later",
                 format_count(queue_.live().size() + pending_.size(), "request"),
                 format_count(config_.settings.max_queue_transfer_size));
   }
@@ -299,9 +304,9 @@ void DutyLeader::on_payload_kept(const PayloadKept& kept, Effects& out) {
   pending_.erase(at);
   Status status;
   if (!kept.ok) {
-    status = fail(Errc::kTimeout, "the request is not kept by a majority: {}. Submit it again", printable(kept.why));
+    status = fail(Errc::kTimeout, "no majority has stored the request: {}. Submit it again", printable(kept.why));
   } else if (queue_.state(kept.id, pending.head.submitted_at) != RequestQueue::State::kUnknown) {
-    status = fail(Errc::kRefused, "the request is too old by now; submit it under a new id");
+    status = fail(Errc::kRefused, "the request is too old now; submit it with a new id");
   }
   if (!status) {
     for (const uint64_t ticket : pending.tickets) out.push_back(Answered{ticket, status});
@@ -366,11 +371,10 @@ void DutyLeader::on_register_failed(Moment now, const RegisterFailed& failed, Ef
 void DutyLeader::register_trouble(Moment now, const std::string& why, Effects& out) {
   ++troubles_;
   const bool last = troubles_ > config_.settings.max_coordination_retries;
-  out.push_back(
-      DutyError{last ? Severity::kCritical : Severity::kWarning, "the register of requests: " + printable(why)});
+  out.push_back(DutyError{last ? Severity::kCritical : Severity::kWarning, "the request register: " + printable(why)});
   if (last) {
-    out.push_back(StepDown{"the register of requests cannot be used: " + printable(why)});
-    lose(now, "the register of requests cannot be used", out);
+    out.push_back(StepDown{"the request register cannot be used: " + printable(why)});
+    lose(now, "the request register cannot be used", out);
     return;
   }
   auto* taking = std::get_if<Taking>(&phase_);
@@ -382,12 +386,13 @@ void DutyLeader::on_register_lost(Moment now, const std::string& why, Effects& o
   if (duty == Duty::kNotLeading) return;
   if (const auto* handing = std::get_if<HandingOver>(&phase_); handing != nullptr && handing->office_given) return;
   if (const auto* taking = std::get_if<Taking>(&phase_); taking != nullptr && !taking->opened) return;
-  out.push_back(DutyError{Severity::kWarning, "the register of requests was lost: " + printable(why)});
-  drop_work("the register of requests was lost", out);
+  out.push_back(DutyError{Severity::kWarning, "the request register was lost: " + printable(why)});
+  drop_work("the request register was lost", out);
   queue_ = {};
-  if (std::exchange(generating_, false)) out.push_back(GenerationStopped{config_.self, "the register was lost"});
+  if (std::exchange(generating_, false))
+    out.push_back(GenerationStopped{config_.self, "the request register was lost"});
   phase_ = Taking{0, now.clock + config_.settings.coordination_backoff, false};
-  carry_out(now, failover_.abandon(now.clock, "the register of requests was lost"), out);
+  carry_out(now, failover_.abandon(now.clock, "the request register was lost"), out);
 }
 
 void DutyLeader::write(Moment now, Effects& out) {
@@ -406,7 +411,7 @@ void DutyLeader::drop_work(const std::string& why, Effects& out) {
   writing_.reset();
   changed_ = false;
   const Status unsure =
-      fail(Errc::kTimeout, "nobody knows whether the request was accepted ({}); submit it again, with the same id",
+      fail(Errc::kTimeout, "it is unknown whether the request was accepted ({}); submit it again with the same id",
            printable(why));
   // The next leader, or this one after it has taken the register again, fetches and sends by the register.
   for (const Then& one : waiting) {

@@ -21,7 +21,7 @@ void Failover::begin(Instant now, NodeId target, Epoch epoch) {
   id_ = {epoch, id_.epoch == epoch ? id_.number + 1 : 1};
   begun_ = now;
   tries_ = 0;
-  trouble_ = "nothing was heard of it";
+  trouble_ = "it has not answered";
 }
 
 Failover::Acts Failover::prepared(Instant now, std::string state) {
@@ -57,7 +57,7 @@ Failover::Acts Failover::on_message(Instant now, NodeId from, const Message& mes
   const auto* verdict = std::get_if<StateVerdict>(&message);
   if (verdict == nullptr || verdict->id != id_) return {};
   if (!verdict->accepted)
-    return end(now, false, fmt::format("{} does not take the state: {}", name(target_), printable(verdict->why)));
+    return end(now, false, fmt::format("{} refuses the state: {}", name(target_), printable(verdict->why)));
   stage_ = Stage::kExecuting;
   stage_ends_ = std::min(now + kTakeOverTimeout, failover_ends_);
   state_.clear();
@@ -67,20 +67,21 @@ Failover::Acts Failover::on_message(Instant now, NodeId from, const Message& mes
 Failover::Acts Failover::on_leader(Instant now, NodeId leader) {
   if (stage_ == Stage::kNone) return {};
   const bool ok = stage_ == Stage::kExecuting && leader == target_;
-  return end(now, ok, ok ? "" : fmt::format("{} leads instead of {}", name(leader), name(target_)));
+  return end(now, ok, ok ? "" : fmt::format("{} became the leader instead of {}", name(leader), name(target_)));
 }
 
 Failover::Acts Failover::tick(Instant now) {
   if (stage_ == Stage::kNone || stage_ == Stage::kPreparing) return {};
   if (now >= stage_ends_ && stage_ == Stage::kExecuting) {
     Acts acts =
-        end(now, false, fmt::format("{} did not lead within {}", name(target_), format_duration(kTakeOverTimeout)));
+        end(now, false,
+            fmt::format("{} did not become the leader within {}", name(target_), format_duration(kTakeOverTimeout)));
     acts.insert(acts.begin(), TakeOfficeBack{});
     return acts;
   }
   if (now >= stage_ends_) {
     return end(now, false,
-               fmt::format("{} did not take the state within {}: {}", name(target_),
+               fmt::format("{} did not accept the state within {}: {}", name(target_),
                            format_duration(settings_.state_transfer_timeout), trouble_));
   }
   if (stage_ != Stage::kTransferring || now < waiting_ends_) return {};
@@ -89,7 +90,7 @@ Failover::Acts Failover::tick(Instant now) {
       try_failed(now, "it did not answer within " + format_duration(settings_.coordination_timeout));
       break;
     case Waiting::kVerdict:
-      try_failed(now, "it did not judge the state within " + format_duration(settings_.validation_timeout));
+      try_failed(now, "it did not validate the state within " + format_duration(settings_.validation_timeout));
       break;
     case Waiting::kBackoff: break;
   }
@@ -129,11 +130,11 @@ std::vector<Message> Succession::on_offer(Moment now, NodeId from, const StateOf
     return answers;
   };
   if (!obstacle.empty()) return refuse(obstacle);
-  if (accepted_ && accepted_->id.epoch > offer.id.epoch) return refuse("a later leader has handed over already");
+  if (accepted_ && accepted_->id.epoch > offer.id.epoch) return refuse("a later leader has already handed over");
   ReadState read = read_state(offer.state, digest_, now.wall, self_);
   auto recovered = recover(std::move(read));
   if (recovered && (recovered->state.leader != from || recovered->state.term != offer.id.epoch)) {
-    return refuse("the state is not of the leader that offers it");
+    return refuse("the state does not belong to the leader that offers it");
   }
   if (!recovered) {
     if (settings_.require_state_validation) return refuse(recovered.error().message);

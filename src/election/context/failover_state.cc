@@ -34,7 +34,7 @@ static auto parts(Is<StateValidation> auto& one) {
 
 Status ManagerConfig::validate() const {
   if (name.empty() || name.size() > kMaxTextBytes) {
-    return fail(Errc::kInvalid, "no name of the context manager; expected 1 to 200 bytes");
+    return fail(Errc::kInvalid, "the context manager has no name; expected 1 to 200 bytes");
   }
   if (slots == 0 || slots > kMaxRequests) {
     return fail(Errc::kInvalid, "{} jobs at once; expected 1 to 1,000", slots);
@@ -56,17 +56,17 @@ bool is_ahead(WallTime time, WallTime now) { return time.unix_ns > now.unix_ns +
 // Of live requests in a list of their own: those that are active, or those that are not.
 std::string live(const std::vector<LiveRequest>& list, bool active, WallTime now) {
   if (list.size() > kMaxRequests) {
-    return fmt::format("{}; at most {}", format_count(list.size(), "request"), format_count(kMaxRequests));
+    return fmt::format("{}; the limit is {}", format_count(list.size(), "request"), format_count(kMaxRequests));
   }
   std::set<RequestId> ids;
   for (const LiveRequest& one : list) {
     const std::string who = "request " + to_string(one.id);
     if (one.id == RequestId{}) return "a request without an id";
-    if (!ids.insert(one.id).second) return who + " is there twice";
-    if (one.is_active() != active) return who + (active ? " has no attempt that runs" : " is active already");
-    if (active && one.attempts == 0) return who + " runs in an attempt 0; attempts count from 1";
-    if (one.failures > one.attempts) return who + " has failed more often than it was tried";
-    if (is_ahead(one.submitted_at, now)) return who + " was submitted in the future; look at the clocks";
+    if (!ids.insert(one.id).second) return who + " is listed twice";
+    if (one.is_active() != active) return who + (active ? " has no running attempt" : " is active already");
+    if (active && one.attempts == 0) return who + " runs in attempt 0; expected 1 or more";
+    if (one.failures > one.attempts) return who + " has more failures than attempts";
+    if (is_ahead(one.submitted_at, now)) return who + " was submitted in the future; check the clocks";
   }
   return {};
 }
@@ -81,7 +81,7 @@ std::string term(const FailoverState& state, WallTime) {
 
 std::string transfer_time(const FailoverState& state, WallTime now) {
   if (state.transfer_time.unix_ns <= 0) return "missing; expected the time of the transfer";
-  return is_ahead(state.transfer_time, now) ? "more than 1m in the future; look at the clocks of both nodes" : "";
+  return is_ahead(state.transfer_time, now) ? "more than 1m in the future; check the clocks of both nodes" : "";
 }
 
 std::string queued(const FailoverState& state, WallTime now) { return live(state.queued_requests, false, now); }
@@ -90,10 +90,10 @@ std::string active(const FailoverState& state, WallTime now) {
   if (std::string wrong = live(state.active_jobs, true, now); !wrong.empty()) return wrong;
   for (const LiveRequest& one : state.active_jobs) {
     if (state.term != Epoch() && one.active_under > state.term) {
-      return fmt::format("request {} runs under an epoch after that of its leader", to_string(one.id));
+      return fmt::format("request {} runs under a later epoch than its leader", to_string(one.id));
     }
     for (const LiveRequest& other : state.queued_requests) {
-      if (one.id == other.id) return fmt::format("request {} is queued too", to_string(one.id));
+      if (one.id == other.id) return fmt::format("request {} is also queued", to_string(one.id));
     }
   }
   return {};
@@ -107,19 +107,19 @@ std::string completed(const FailoverState& state, WallTime) {
   for (const FinishedRequest& one : state.completed_jobs) {
     const std::string who = "request " + to_string(one.id);
     if (one.id == RequestId{}) return "a request without an id";
-    if (!ids.insert(one.id).second) return who + " is finished, and there once more";
-    if (one.fence.epoch == Epoch() || one.fence.attempt == 0) return who + " was finished by no attempt";
+    if (!ids.insert(one.id).second) return who + " is listed twice as finished";
+    if (one.fence.epoch == Epoch() || one.fence.attempt == 0) return who + " was finished without an attempt";
   }
   return {};
 }
 
 std::string cluster(const FailoverState& state, WallTime now) {
   const std::vector<NodeId>& members = state.cluster_state.members;
-  if (members.empty()) return "no members; expected all that are declared";
+  if (members.empty()) return "no members; expected all declared members";
   const std::set<NodeId> ids(members.begin(), members.end());
-  if (ids.size() != members.size()) return "a member is there twice";
-  if (ids.contains(NodeId())) return "a member has the number 0; nodes count from 1";
-  if (state.leader != NodeId() && !ids.contains(state.leader)) return "the leader is no member";
+  if (ids.size() != members.size()) return "a member is listed twice";
+  if (ids.contains(NodeId())) return "a member has the number 0; expected 1 or more";
+  if (state.leader != NodeId() && !ids.contains(state.leader)) return "the leader is not a member";
   return is_ahead(state.cluster_state.last_election, now) ? "the last election was in the future" : "";
 }
 
@@ -148,16 +148,15 @@ std::string manager(const FailoverState& state, WallTime) {
 
 std::string generation(const FailoverState& state, WallTime) {
   const GenerationPolicy& policy = state.generation_policy;
-  if (!is_span(policy.start_delay) || !is_span(policy.stop_timeout)) return "a time that is not within 0 to 24h";
-  return is_ratio(policy.cluster_threshold) && is_ratio(policy.leader_threshold)
-             ? ""
-             : "a threshold of health that is not within 0 to 1";
+  if (!is_span(policy.start_delay) || !is_span(policy.stop_timeout)) return "a time outside 0 to 24h";
+  return is_ratio(policy.cluster_threshold) && is_ratio(policy.leader_threshold) ? ""
+                                                                                 : "a health threshold outside 0 to 1";
 }
 
 std::string queue(const FailoverState& state, WallTime) {
   const QueuePolicy& policy = state.queue_policy;
-  if (policy.most_requests == 0 || policy.most_requests > kMaxRequests) return "a queue that is not of 1 to 1,000";
-  if (!is_span(policy.drain_timeout)) return "a drain timeout that is not within 0 to 24h";
+  if (policy.most_requests == 0 || policy.most_requests > kMaxRequests) return "a queue limit outside 1 to 1,000";
+  if (!is_span(policy.drain_timeout)) return "a drain timeout outside 0 to 24h";
   return policy.tries == 0 ? "0 tries; expected 1 or more" : "";
 }
 
@@ -167,10 +166,10 @@ std::string version(const FailoverState& state, WallTime) {
 
 std::string health(const FailoverState& state, WallTime) {
   const ContextClusterHealth& health = state.health_snapshot;
-  if (!is_ratio(health.overall)) return "an overall health that is not within 0 to 1";
+  if (!is_ratio(health.overall)) return "an overall health outside 0 to 1";
   if (health.healthy_nodes > health.total_nodes) return "more healthy nodes than nodes";
   if (health.unhealthy_nodes.size() > health.total_nodes) return "more unhealthy nodes than nodes";
-  if (health.queue.oldest_waiting < Duration::zero()) return "a request that waits for less than nothing";
+  if (health.queue.oldest_waiting < Duration::zero()) return "a negative waiting time";
   for (const auto& [node, score] : health.node_healths) {
     if (!is_ratio(score)) return fmt::format("the health of node {} is not within 0 to 1", node.value());
   }
@@ -178,11 +177,11 @@ std::string health(const FailoverState& state, WallTime) {
 }
 
 std::string reason(const FailoverState& state, WallTime) {
-  return is_text(state.transfer_reason) ? "" : "missing; expected why, in 1 to 200 bytes";
+  return is_text(state.transfer_reason) ? "" : "missing; expected the reason, 1 to 200 bytes";
 }
 
 std::string source(const FailoverState& state, WallTime) {
-  return is_text(state.transfer_source) ? "" : "missing; expected who wanted it, in 1 to 200 bytes";
+  return is_text(state.transfer_source) ? "" : "missing; expected the source, 1 to 200 bytes";
 }
 
 std::string duration(const FailoverState& state, WallTime) {
@@ -190,7 +189,7 @@ std::string duration(const FailoverState& state, WallTime) {
 }
 
 std::string validation(const FailoverState& state, WallTime now) {
-  return is_ahead(state.validation_results.validated_at, now) ? "done in the future; look at the clocks" : "";
+  return is_ahead(state.validation_results.validated_at, now) ? "dated in the future; check the clocks" : "";
 }
 
 }  // namespace judge
@@ -251,7 +250,7 @@ std::string read_field(const FieldRow& row, std::string_view bytes, FailoverStat
   FailoverState scratch;
   CanonicalReader in(bytes);
   row.get(in, scratch);
-  if (!in.ok() || !in.at_end()) return "malformed: cut short, too long, or with a value out of bounds";
+  if (!in.ok() || !in.at_end()) return "malformed: truncated, too long, or with a value out of bounds";
   row.copy(scratch, state);
   return {};
 }
@@ -282,12 +281,12 @@ bool read_next(CanonicalReader& in, DigestOf digest, ReadState& read, std::vecto
     return true;
   }
   if (!found.empty() && found.back() >= field) {
-    issue("there twice, or out of its order");
+    issue("listed twice or out of order");
     return true;
   }
   found.push_back(field);
   if (text_of(digest(as_bytes(bytes))) != mark) {
-    issue("damaged: its bytes are not those that its digest was made of");
+    issue("damaged: its bytes do not match its digest");
   } else if (std::string wrong = read_field(*row, bytes, read.state); !wrong.empty()) {
     issue(std::move(wrong));
   }
@@ -315,8 +314,7 @@ Result<std::string> encode(const FailoverState& state, DigestOf digest) {
     FailoverState scratch;
     if (!read_field(row, field.bytes(), scratch).empty()) {
       return fail(Errc::kTooLarge,
-                  "the field {} of the failover state is beyond what another node would take: lists have at most 1,000 "
-                  "elements, texts 200 bytes",
+                  "the field {} of the failover state exceeds a limit: lists may have 1,000 elements, texts 200 bytes",
                   row.name);
     }
     out.put(row.field, field.bytes());
@@ -324,9 +322,10 @@ Result<std::string> encode(const FailoverState& state, DigestOf digest) {
   }
   out.raw(text_of(digest(as_bytes(out.bytes()))));
   if (out.bytes().size() > kMaxStateBytes) {
-    return fail(Errc::kTooLarge,
-                "the failover state has {} bytes; at most 1 MiB. Assign less to nodes, or in shorter names",
-                out.bytes().size());
+    return fail(
+        Errc::kTooLarge,
+        "the failover state has {} bytes; the limit is 1 MiB. Reduce the assignments of nodes or shorten their names",
+        out.bytes().size());
   }
   return out.bytes();
 }
@@ -338,23 +337,23 @@ ReadState read_state(std::string_view bytes, DigestOf digest, WallTime now, Node
   constexpr std::size_t kMark = Digest().size();
   if (bytes.size() > kMaxStateBytes || bytes.size() < kStateMagic.size() + 4 + kMark ||
       !bytes.starts_with(kStateMagic)) {
-    issues.push_back({StateField::kForm, "not a failover state: expected 1 MiB at most, which begin with BWCF"});
+    issues.push_back({StateField::kForm, "not a failover state: expected at most 1 MiB that starts with BWCF"});
     return read;
   }
   const std::string_view content = bytes.substr(0, bytes.size() - kMark);
   read.validation.checksum_valid = text_of(digest(as_bytes(content))) == bytes.substr(content.size());
   if (!read.validation.checksum_valid) {
-    issues.push_back({StateField::kChecksum, "not that of the state; each field is judged by its own digest"});
+    issues.push_back({StateField::kChecksum, "it does not match the state; each field is validated by its own digest"});
   }
   CanonicalReader in(content.substr(kStateMagic.size()));
   if (const uint32_t format = in.take<uint32_t>(); format != kStateFormat) {
-    issues.push_back(
-        {StateField::kForm, fmt::format("version {}; this program knows version {} and takes the fields that it knows",
-                                        format, kStateFormat)});
+    issues.push_back({StateField::kForm,
+                      fmt::format("version {}; this program knows version {} and accepts the fields that it knows",
+                                  format, kStateFormat)});
   }
   std::vector<StateField> found;
   while (!in.at_end() && in.ok()) {
-    if (!read_next(in, digest, read, found)) issues.push_back({StateField::kForm, "cut short within a field"});
+    if (!read_next(in, digest, read, found)) issues.push_back({StateField::kForm, "truncated within a field"});
   }
   for (const FieldRow& row : kRows) {
     if (std::find(found.begin(), found.end(), row.field) == found.end()) issues.push_back({row.field, "missing"});
@@ -371,14 +370,13 @@ ReadState read_state(std::string_view bytes, DigestOf digest, WallTime now, Node
 Result<RecoveredState> recover(ReadState read) {
   for (const StateIssue& issue : read.validation.issues) {
     if (issue.field != StateField::kLeader && issue.field != StateField::kTerm) continue;
-    return fail(Errc::kInvalid,
-                "a failover state whose {} is {}: nobody can tell whose it is. Ask the leader to hand over again",
-                to_string(issue.field), issue.text);
+    return fail(Errc::kInvalid, "the failover state is unusable: {} is {}. Repeat the transfer", to_string(issue.field),
+                issue.text);
   }
   if (read.state.leader == NodeId() || read.state.term == Epoch()) {
     return fail(Errc::kInvalid,
-                "no failover state: " + (read.validation.issues.empty() ? std::string("it names no leader")
-                                                                        : read.validation.issues.front().text));
+                "not a failover state: " + (read.validation.issues.empty() ? std::string("it names no leader")
+                                                                           : read.validation.issues.front().text));
   }
   return RecoveredState{std::move(read.state), std::move(read.validation.issues)};
 }

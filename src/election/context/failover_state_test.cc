@@ -216,25 +216,26 @@ TEST(FailoverState, each_field_is_judged_in_words) {
        },
        "twice"},
       {StateField::kQueuedRequests, [](S& s) { s.queued_requests[1].active_under = Epoch(1); }, "active already"},
-      {StateField::kQueuedRequests, [](S& s) { s.queued_requests[0].failures = 9; }, "more often than it was tried"},
+      {StateField::kQueuedRequests, [](S& s) { s.queued_requests[0].failures = 9; }, "more failures than attempts"},
       {StateField::kQueuedRequests, [](S& s) { s.queued_requests[0].submitted_at.unix_ns *= 2; }, "in the future"},
-      {StateField::kActiveJobs, [](S& s) { s.active_jobs[0].active_under = Epoch(); }, "no attempt that runs"},
-      {StateField::kActiveJobs, [](S& s) { s.active_jobs[0].attempts = 0; }, "count from 1"},
-      {StateField::kActiveJobs, [](S& s) { s.active_jobs[0].active_under = Epoch(6); }, "after that of its leader"},
+      {StateField::kActiveJobs, [](S& s) { s.active_jobs[0].active_under = Epoch(); }, "no running attempt"},
+      {StateField::kActiveJobs, [](S& s) { s.active_jobs[0].attempts = 0; }, "attempt 0; expected 1 or more"},
+      {StateField::kActiveJobs, [](S& s) { s.active_jobs[0].active_under = Epoch(6); },
+       "a later epoch than its leader"},
       {StateField::kActiveJobs,
        [](S& s) {
          s.active_jobs[0].id = {1, 1};
        },
-       "queued too"},
+       "also queued"},
       {StateField::kCompletedJobs,
        [](S& s) {
          s.completed_jobs[0].id = {1, 1};
        },
-       "once more"},
-      {StateField::kCompletedJobs, [](S& s) { s.completed_jobs[0].fence = {}; }, "by no attempt"},
+       "listed twice as finished"},
+      {StateField::kCompletedJobs, [](S& s) { s.completed_jobs[0].fence = {}; }, "without an attempt"},
       {StateField::kClusterState, [](S& s) { s.cluster_state.members.clear(); }, "no members"},
       {StateField::kClusterState, [](S& s) { s.cluster_state.members[1] = NodeId(1); }, "twice"},
-      {StateField::kClusterState, [](S& s) { s.leader = NodeId(9); }, "no member"},
+      {StateField::kClusterState, [](S& s) { s.leader = NodeId(9); }, "not a member"},
       {StateField::kClusterState, [](S& s) { s.cluster_state.last_election.unix_ns *= 2; }, "in the future"},
       {StateField::kResourceAllocations, [](S& s) { s.resource_allocations[""] = {}; }, "without a name"},
       {StateField::kResourceAllocations, [](S& s) { s.resource_allocations["a"].cores = -1; }, "cores of 'a'"},
@@ -250,8 +251,8 @@ TEST(FailoverState, each_field_is_judged_in_words) {
       {StateField::kHealthSnapshot, [](S& s) { s.health_snapshot.overall = 1.5; }, "0 to 1"},
       {StateField::kHealthSnapshot, [](S& s) { s.health_snapshot.healthy_nodes = 4; }, "more healthy nodes"},
       {StateField::kHealthSnapshot, [](S& s) { s.health_snapshot.node_healths[NodeId(3)] = -1; }, "node 3"},
-      {StateField::kTransferReason, [](S& s) { s.transfer_reason.clear(); }, "why"},
-      {StateField::kTransferSource, [](S& s) { s.transfer_source.clear(); }, "who wanted it"},
+      {StateField::kTransferReason, [](S& s) { s.transfer_reason.clear(); }, "the reason"},
+      {StateField::kTransferSource, [](S& s) { s.transfer_source.clear(); }, "the source"},
       {StateField::kTransferDuration, [](S& s) { s.transfer_duration = Duration::seconds(-1); }, "0 to 24h"},
       {StateField::kValidationResults, [](S& s) { s.validation_results.validated_at.unix_ns *= 2; }, "in the future"},
   };
@@ -308,7 +309,7 @@ TEST(FailoverState, what_another_node_would_not_take_is_not_sent) {
   for (int node = 0; node < 100; ++node) {
     state.node_assignments["n" + std::to_string(node)] = std::vector<std::string>(100, std::string(150, 'x'));
   }
-  EXPECT_THAT(encode(state, sha256).error().message, HasSubstr("at most 1 MiB"));
+  EXPECT_THAT(encode(state, sha256).error().message, HasSubstr("the limit is 1 MiB"));
 }
 
 TEST(FailoverState, a_full_queue_can_be_handed_over) {

@@ -80,7 +80,7 @@ Status ContextClaim::validate() const {
     }
   }
   if (operations() == 0 && average_response_time != Duration::zero()) {
-    return fail(Errc::kInvalid, "average_response_time is {} over no operations; without any it must be 0s",
+    return fail(Errc::kInvalid, "average_response_time is {}, but there were no operations; then it must be 0s",
                 format_duration(average_response_time));
   }
   return {};
@@ -126,7 +126,7 @@ std::vector<std::string> missing(const ContextClaim& claim, std::span<const std:
 std::vector<std::string> disqualifications(const ContextClaim& claim, const Requirements& requirements) {
   std::vector<std::string> reasons;
   for (const std::string& one : missing(claim, requirements.required)) {
-    reasons.push_back(fmt::format("no capability '{}', which is required", one));
+    reasons.push_back(fmt::format("the capability '{}' is required", one));
   }
   // Both written so that a NaN falls short.
   const auto at_least = [&](const Measure& measure) {
@@ -217,7 +217,7 @@ Status ContextWeights::validate() const {
     BW_RETURN_IF_ERROR(within_bounds(weight));
   }
   if (sum() > 0) return {};
-  return fail(Errc::kInvalid, "all weights of the score are 0; one at least must be above it");
+  return fail(Errc::kInvalid, "all weights of the score are 0; at least one must be more");
 }
 
 double response_time_score(Duration average) {

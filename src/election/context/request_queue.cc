@@ -47,7 +47,7 @@ std::optional<WallTime> time_of(RequestId id) {
 
 Result<RequestId> parse_request_id(std::string_view text) {
   const auto wrong = [&] {
-    return fail(Errc::kInvalid, "'{}' is no id of a request: 32 hexadecimal digits, not all 0",
+    return fail(Errc::kInvalid, "'{}' is not a request id; expected 32 hexadecimal digits, not all 0",
                 printable(std::string(text.substr(0, kIdDigits + 1))));
   };
   if (text.size() != kIdDigits) return wrong();
@@ -71,30 +71,31 @@ Result<RequestQueue> RequestQueue::decode(std::string_view bytes) {
   if (bytes.empty()) return queue;
   const auto wrong = [](std::string what) {
     return fail(Errc::kInvalid,
-                "the queue of requests in the register: {}; expected what a leader has written. Look who else writes "
-                "to its key",
+                "the request queue in the register: {}; expected what a leader has written. Check which other program "
+                "writes to its key",
                 what);
   };
-  if (bytes.size() > kMaxQueueBytes) return wrong("larger than any queue");
+  if (bytes.size() > kMaxQueueBytes) return wrong("it is larger than any queue");
   CanonicalReader in(bytes);
-  if (in.raw(kQueueMagic.size()) != kQueueMagic) return wrong("does not begin as one");
+  if (in.raw(kQueueMagic.size()) != kQueueMagic) return wrong("it does not start like a queue");
   if (const auto version = in.take<uint8_t>(); version != kVersion) {
     return fail(Errc::kUnsupported,
-                "the queue of requests in the register has version {}; this program knows {}. Update this node",
+                "the request queue in the register has version {}, but this program knows {}. Update this node",
                 version, kVersion);
   }
   in.get(queue.leader_, queue.epoch_, queue.terms_, queue.completed_, queue.failed_, queue.horizon_, queue.live_,
          queue.finished_);
   if (!in.ok() || !in.at_end() || queue.finished_.size() > kMaxFinished) {
-    return wrong("cut short, too long, or with a value out of bounds");
+    return wrong("it is truncated, too long, or has a value out of bounds");
   }
   std::set<RequestId> ids;
   for (const LiveRequest& one : queue.live_) {
-    if (one.active_under > queue.epoch_ || (one.is_active() && one.attempts == 0)) return wrong("an attempt of nobody");
-    if (!ids.insert(one.id).second) return wrong(fmt::format("request {} twice", to_string(one.id)));
+    if (one.active_under > queue.epoch_ || (one.is_active() && one.attempts == 0))
+      return wrong("it has an attempt without a leader");
+    if (!ids.insert(one.id).second) return wrong(fmt::format("it lists request {} twice", to_string(one.id)));
   }
   for (const FinishedRequest& one : queue.finished_) {
-    if (!ids.insert(one.id).second) return wrong(fmt::format("request {} twice", to_string(one.id)));
+    if (!ids.insert(one.id).second) return wrong(fmt::format("it lists request {} twice", to_string(one.id)));
   }
   return queue;
 }

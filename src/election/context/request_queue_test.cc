@@ -145,7 +145,7 @@ TEST_F(RequestQueueTest, a_request_that_is_there_twice_or_runs_under_a_later_epo
   queue.start({1, 1});
   std::string later = queue.encode();
   later[5 + 8 + 7] = 0;  // the epoch of the queue
-  EXPECT_THAT(RequestQueue::decode(later).error().message, HasSubstr("an attempt of nobody"));
+  EXPECT_THAT(RequestQueue::decode(later).error().message, HasSubstr("an attempt without a leader"));
 }
 
 }  // namespace

@@ -24,9 +24,9 @@ TEST(Requirements, who_meets_them_has_no_reason_against_it) {
 
 TEST(Requirements, each_required_capability_is_asked_for) {
   EXPECT_THAT(reasons([](ContextClaim& c) { c.base.capabilities = {"context_curation"}; }),
-              ElementsAre("no capability 'context_generation', which is required"));
+              ElementsAre("the capability 'context_generation' is required"));
   EXPECT_THAT(reasons([](ContextClaim& c) { c.base.capabilities = {"context_generation"}; }),
-              ElementsAre("no capability 'context_curation', which is required"));
+              ElementsAre("the capability 'context_curation' is required"));
   EXPECT_THAT(reasons([](ContextClaim& c) { c.base.capabilities.clear(); }), SizeIs(2));
 }
 
@@ -120,7 +120,7 @@ TEST(Requirements, they_are_settings) {
   requirements.required = {"load_balancing"};
   requirements.min_cpu = 4.5;
   EXPECT_THAT(disqualifications(middling(), requirements),
-              ElementsAre("no capability 'load_balancing', which is required",
+              ElementsAre("the capability 'load_balancing' is required",
                           "an available CPU of 4.00 cores, at least 4.50 cores is required"));
 }
 

@@ -24,9 +24,9 @@ Result<Configuration> declare(std::vector<MemberId> members) {
   std::sort(members.begin(), members.end());
   members.erase(std::unique(members.begin(), members.end()), members.end());
   if (members.empty()) return fail(Errc::kInvalid, "an elected group needs at least one member");
-  if (members.front() == kNobody) return fail(Errc::kInvalid, "0 is no id of a member");
+  if (members.front() == kNobody) return fail(Errc::kInvalid, "0 is not a valid id of a member");
   if (members.size() > kMaxMembers) {
-    return fail(Errc::kTooLarge, "an elected group has at most {} voting members; let the others only follow",
+    return fail(Errc::kTooLarge, "an elected group has at most {} voting members; make the others followers",
                 kMaxMembers);
   }
   return Configuration{{Term(0), 1}, std::move(members), {}};
@@ -34,17 +34,17 @@ Result<Configuration> declare(std::vector<MemberId> members) {
 
 Result<Configuration> begin_change(const Configuration& from, MemberChange change, Term leader) {
   if (from.joint())
-    return fail(Errc::kInvalid, "another change of the members is under way: try again when it is done");
-  if (change.member == kNobody) return fail(Errc::kInvalid, "0 is no id of a member");
+    return fail(Errc::kInvalid, "another change of the members is in progress: try again when it has ended");
+  if (change.member == kNobody) return fail(Errc::kInvalid, "0 is not a valid id of a member");
   const bool is_member = contains(from.voters, change.member);
   Configuration to = from;
   to.next = from.voters;
   if (change.kind == MemberChange::Kind::kAdd) {
     if (is_member) return fail(Errc::kInvalid, "it is a member already");
-    if (from.voters.size() == kMaxMembers) return fail(Errc::kTooLarge, "there are as many members as can be");
+    if (from.voters.size() == kMaxMembers) return fail(Errc::kTooLarge, "the group has the largest number of members");
     to.next.insert(std::lower_bound(to.next.begin(), to.next.end(), change.member), change.member);
   } else {
-    if (!is_member) return fail(Errc::kInvalid, "it is no member");
+    if (!is_member) return fail(Errc::kInvalid, "it is not a member");
     if (from.voters.size() == 1) return fail(Errc::kInvalid, "the last member cannot be removed");
     to.next.erase(std::lower_bound(to.next.begin(), to.next.end(), change.member));
   }

@@ -17,7 +17,7 @@ void QuorumCampaign::tick(Instant now, Effects& out) {
       if (!book_.eligibility.active && quorum_granted() && again_after_ == Duration::zero() && !cannot_win()) {
         campaign(now, std::nullopt, out);
       } else {
-        round_failed(now, "too few have answered the pre-vote", out);
+        round_failed(now, "too few members answered the pre-vote", out);
       }
       break;
     case Role::kCandidate:
@@ -26,13 +26,13 @@ void QuorumCampaign::tick(Instant now, Effects& out) {
         const bool silence =
             std::none_of(book_.peers.begin(), book_.peers.end(), [](const QuorumPeer& peer) { return peer.refused; });
         if (silence && ledger_.vote_is_durable()) ++book_.failed_campaigns;
-        round_failed(now, "too few have voted in time", out);
+        round_failed(now, "too few members voted in time", out);
       } else if (now >= repeat_at_) {
         request_votes(now, out);
       }
       break;
     case Role::kWinning:
-      if (now >= round_ends_) round_failed(now, "no quorum has promised in time", out);
+      if (now >= round_ends_) round_failed(now, "no quorum promised in time", out);
       break;
     default: break;
   }
@@ -54,7 +54,7 @@ bool QuorumCampaign::may_stand() const {
 }
 
 void QuorumCampaign::stand(Instant now, Effects& out) {
-  book_.set_leader(now, kNobody, "its promise has run out without a heartbeat", out);
+  book_.set_leader(now, kNobody, "its promise expired without a heartbeat", out);
   if (!may_stand()) {
     book_.stand_at = now + config_.timing.lease;
     return;
@@ -160,7 +160,7 @@ void QuorumCampaign::on_stand_now(Instant now, const Message& message, Effects& 
   if (message.term != record_.term || !voter_.is_of_promised(message)) return;
   if (book_.role != Role::kFollower || !may_stand() || now < book_.quiet_until) return;
   BW_PROBE("quorum: a member stands by permission");
-  voter_.withdraw_promise(now, fmt::format("member {} hands over to this one", message.from.value()), out);
+  voter_.withdraw_promise(now, fmt::format("member {} hands over to this member", message.from.value()), out);
   campaign(now, Permission{message.from, message.term}, out);
 }
 

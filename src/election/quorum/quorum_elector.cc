@@ -11,7 +11,7 @@ void QuorumElector::step(Instant now, const Event& event, Effects& out) {
   if (lives_.silent() && !std::holds_alternative<WorkStopped>(event)) return;
   // Comes before every event: a leader that was paused past its end notices that first.
   if (book_.role == Role::kLeader && now >= book_.ends) {
-    book_.end_term(now, election::EndReason::kExpired, "no quorum has answered in time", out);
+    book_.end_term(now, election::EndReason::kExpired, "no quorum answered in time", out);
   }
   if (const auto* start = std::get_if<Start>(&event)) return on_start(now, *start, out);
   if (book_.role == Role::kIdle) return;
@@ -32,7 +32,7 @@ void QuorumElector::step(Instant now, const Event& event, Effects& out) {
                    own.active = true;
                  },
                  [&](const SyncFailed& failed) {
-                   out.push_back(Note{true, "goes on without the state of the group, still syncing: " + failed.why});
+                   out.push_back(Note{true, "continues without the state of the group, still syncing: " + failed.why});
                  },
                  [&](const StateWritten& written) { own.state = std::max(own.state, written.state); },
                  [&](const ChangeMembers& change) { lead_.on_change(now, change, out); },
@@ -70,7 +70,7 @@ void QuorumElector::on_start(Instant now, const Start& start, Effects& out) {
     if (declared) book_.use(*declared);
     lives_.lose_record(now, "it cannot be read", out);
   } else if (record.lost) {
-    lives_.lose_record(now, "so this member had found before", out);
+    lives_.lose_record(now, "an earlier start found it lost", out);
   }
   if (!book_.follows_only) lives_.begin(now, out);
 }

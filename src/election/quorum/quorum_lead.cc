@@ -19,7 +19,7 @@ void QuorumLead::begin(Instant now, Effects& out) {
 
 void QuorumLead::tick(Instant now, Effects& out) {
   if (now >= drain_until_) {
-    book_.end_term(now, EndReason::kUnhealthy, "the work has not stopped in time: " + stepping_down_->cause, out);
+    book_.end_term(now, EndReason::kUnhealthy, "the work did not stop in time: " + stepping_down_->cause, out);
   } else if (now >= next_beat_) {
     beat(now, out);
   }
@@ -88,7 +88,7 @@ void QuorumLead::count_promises(Instant now, Effects& out) {
   book_.role = Role::kLeader;
   book_.work_runs = true;
   book_.failed_rounds = book_.failed_campaigns = severe_ = 0;
-  book_.set_leader(now, config_.self, "a quorum has voted, and has promised to vote for nobody else", out);
+  book_.set_leader(now, config_.self, "a quorum voted for this member and promised to vote for no other", out);
   out.push_back(Elected{election::Epoch(record_.term.value()), now, ends});
   // This leader completes its predecessor's change under its own name, or the change was never in force.
   configure(now, confirm(record_.members, record_.term), out);
@@ -120,7 +120,7 @@ void QuorumLead::consider_stepping_down(Instant now, Effects& out) {
   if (book_.health.score >= config_.fit_below) {
     step_down(now, {fmt::format("its health score is {}", book_.health.score), better->id, false, false}, out);
   } else if (severe_ >= config_.severe_checks) {
-    step_down(now, {fmt::format("it was severely loaded at {} checks", severe_), better->id, false, false}, out);
+    step_down(now, {fmt::format("it was overloaded at {} checks", severe_), better->id, false, false}, out);
   }
 }
 
@@ -137,7 +137,8 @@ void QuorumLead::step_down(Instant now, const StepDown& wish, Effects& out) {
     return;
   }
   if (!wish.forced && book_.damping.cooling_down(now)) {
-    return out.push_back(Note{false, fmt::format("stays: leaders have changed too often of late ({})", wish.cause)});
+    return out.push_back(
+        Note{false, fmt::format("stays the leader: the leader has changed too often recently ({})", wish.cause)});
   }
   const bool known = stepping_down_.has_value();
   stepping_down_ = wish;
@@ -169,7 +170,7 @@ void QuorumLead::work_stopped(Instant now, Effects& out) {
   book_.work_runs = false;
   if (book_.role == Role::kLeader) {
     if (!stepping_down_) {
-      out.push_back(Note{true, "the work has stopped by itself, so that this member leads no more"});
+      out.push_back(Note{true, "the work stopped by itself, so this member gives up the leadership"});
       stepping_down_ = StepDown{"its work has stopped", kNobody, false, true};
     }
     return hand_over(now, out);
@@ -201,7 +202,7 @@ void QuorumLead::go_on_handing_over(Instant now, Effects& out) {
     ledger_.send(hand_over_->heir, StandNow{}, out);
     return;
   }
-  out.push_back(Note{false, fmt::format("member {} has not taken over: anybody may", hand_over_->heir.value())});
+  out.push_back(Note{false, fmt::format("member {} has not taken over: any member may", hand_over_->heir.value())});
   hand_over_.reset();
   resign(out);
 }
@@ -215,9 +216,9 @@ void QuorumLead::resign(Effects& out) {
 
 void QuorumLead::on_change(Instant now, const ChangeMembers& wish, Effects& out) {
   const auto refuse = [&](std::string why) { out.push_back(ChangeRefused{std::move(why)}); };
-  if (book_.role != Role::kLeader) return refuse("this member does not lead: ask the leader");
+  if (book_.role != Role::kLeader) return refuse("this member is not the leader: send the request to the leader");
   if (record_.members.stamp.term != record_.term || !quorum_has_members()) {
-    return refuse("the present members are not confirmed yet: try again in a moment");
+    return refuse("the present members are not confirmed yet: try again shortly");
   }
   auto members = begin_change(record_.members, wish.change, record_.term);
   if (!members) return refuse(members.error().message);
@@ -245,7 +246,7 @@ void QuorumLead::advance_members(Instant now, Effects& out) {
   if (book_.role != Role::kLeader || !quorum_has_members()) return;
   if (record_.members.joint()) return configure(now, end_change(record_.members, record_.term), out);
   if (record_.members.has(config_.self) || stepping_down_) return;
-  step_down(now, {"it is no member any more", kNobody, false, true}, out);
+  step_down(now, {"it is no longer a member", kNobody, false, true}, out);
 }
 
 }  // namespace bellwether::quorum

@@ -53,11 +53,9 @@ void QuorumLives::lose_record(Instant now, std::string why, Effects& out) {
   book_.eligibility.electable = false;
   if (book_.role == Role::kLeader) book_.end_term(now, EndReason::kLostData, "its record was lost: " + why, out);
   if (book_.role != Role::kStopping) book_.role = Role::kFollower;
-  out.push_back(Note{
-      true,
-      fmt::format("the record of this member was lost ({}): it follows, and neither votes nor stands any more. Remove "
-                  "it from the group, and add it under a new id",
-                  why)});
+  out.push_back(Note{true, fmt::format("the record of this member was lost ({}): it follows and no longer votes or "
+                                       "stands as a candidate. Remove it from the group, and add it with a new id",
+                                       why)});
 }
 
 void QuorumLives::verify(Instant now, Effects& out) {
@@ -74,7 +72,7 @@ void QuorumLives::verify(Instant now, Effects& out) {
     book_.quiet_until = now;
     book_.stand_at = now + config_.timing.pre_vote_timeout + book_.turn();  // so that the others are ready too
   }
-  if (!everybody) out.push_back(Note{false, "begins to take part although not every member has answered"});
+  if (!everybody) out.push_back(Note{false, "takes part although not every member has answered"});
 }
 
 void QuorumLives::greet_all(Instant now, Effects& out) {
@@ -105,7 +103,7 @@ void QuorumLives::on_greeting(QuorumPeer& from, const Message& message, const Gr
     from.challenge = from.challenged_life = 0;
     from.acked = false;
     if (from.id == voter_.promised_to() && voter_.promised_life() != 0 && voter_.promised_life() != from.life) {
-      out.push_back(Note{false, fmt::format("member {} has started anew", from.id.value())});
+      out.push_back(Note{false, fmt::format("member {} has restarted", from.id.value())});
     }
   }
   ledger_.send(from.id, GreetingAnswer{message.life, 0, newest}, out);
@@ -116,7 +114,7 @@ void QuorumLives::on_greeting_answer(Instant now, QuorumPeer& from, const Greeti
   if (!ledger_.verified && answer.newest_record > ledger_.found()) {
     BW_PROBE("quorum: an older record is found out");
     return lose_record(now,
-                       fmt::format("member {} has seen version {} of it, found was version {}", from.id.value(),
+                       fmt::format("member {} has seen version {} of it, but the disk has version {}", from.id.value(),
                                    answer.newest_record, ledger_.found()),
                        out);
   }
@@ -129,12 +127,13 @@ void QuorumLives::on_superseded(Instant now, const Superseded& superseded, Effec
   if (superseded.life != book_.life) return;
   BW_PROBE("quorum: a second process under one id");
   if (book_.role == Role::kLeader)
-    book_.end_term(now, EndReason::kLostData, "another process answers for this member", out);
+    book_.end_term(now, EndReason::kLostData, "another process has the id of this member", out);
   silent_ = true;
   if (book_.role != Role::kStopping) book_.role = Role::kFollower;
-  book_.set_leader(now, kNobody, "another process answers for this member", out);
-  out.push_back(
-      Note{true, "another process answers for this member: this one takes no part any more. One id, one process"});
+  book_.set_leader(now, kNobody, "another process has the id of this member", out);
+  out.push_back(Note{
+      true,
+      "another process has the id of this member: this process no longer takes part. Run only one process per id"});
 }
 
 // Only the life that greeted last is listened to.

@@ -27,23 +27,23 @@ Duration QuorumTiming::promise(Duration lease_of_leader) const { return quorum_r
 Status QuorumTiming::validate() const {
   if (heartbeat <= Duration::zero() || lease <= Duration::zero() || step <= Duration::zero() ||
       pre_vote_timeout <= Duration::zero() || vote_timeout <= Duration::zero() || stop_grace < Duration::zero()) {
-    return fail(Errc::kInvalid, "heartbeat, lease, step and the time limits of votes must be longer than nothing");
+    return fail(Errc::kInvalid, "heartbeat, lease, step and the time limits of votes must be longer than 0");
   }
   if (drift < 0 || drift > 0.2) {
-    return fail(Errc::kInvalid, "a drift of {}: clocks within 0 to 0.2 of true time", drift);
+    return fail(Errc::kInvalid, "the drift is {}; it must be from 0 to 0.2", drift);
   }
   if (lease > kLongestLease) {
-    return fail(Errc::kInvalid, "a lease of {} is longer than {}, the longest that is promised to any leader",
+    return fail(Errc::kInvalid, "the lease is {}; it must not be longer than {}, the longest promise to a leader",
                 format_duration(lease), format_duration(kLongestLease));
   }
   if (heartbeat * 3 + stop_grace > longest_act()) {
     return fail(Errc::kInvalid,
-                "three heartbeats and the time to stop (3 x {} + {}) do not fit into the lease as the slowest clock "
-                "shows it ({}): one lost message would end a term; beat faster or lengthen the lease",
+                "three heartbeats and the time to stop (3 x {} + {}) do not fit into the lease on the slowest clock "
+                "({}): one lost message would end a term; shorten the heartbeat or lengthen the lease",
                 format_duration(heartbeat), format_duration(stop_grace), format_duration(longest_act()));
   }
   if (vote_timeout > kLongestCampaign) {
-    return fail(Errc::kInvalid, "a campaign of {} is longer than {}", format_duration(vote_timeout),
+    return fail(Errc::kInvalid, "the campaign is {}; it must not be longer than {}", format_duration(vote_timeout),
                 format_duration(kLongestCampaign));
   }
   return {};

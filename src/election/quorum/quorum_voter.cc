@@ -9,11 +9,11 @@ namespace bellwether::quorum {
 const char* to_string(Refusal refusal) {
   switch (refusal) {
     case Refusal::kNone: return "granted";
-    case Refusal::kQuiet: return "has just started, and may have promised something before";
+    case Refusal::kQuiet: return "has just started and may have made a promise before";
     case Refusal::kPromised: return "has promised its vote to the leader for a while";
-    case Refusal::kLeading: return "leads, or still stops";
+    case Refusal::kLeading: return "is the leader, or is still stopping";
     case Refusal::kOlderTerm: return "knows a later term";
-    case Refusal::kVoted: return "has voted for another one in this term";
+    case Refusal::kVoted: return "has voted for another member in this term";
     case Refusal::kOlderMembers: return "knows newer members of the group";
     case Refusal::kActiveFirst: return "has the state of the group, which the candidate is still syncing";
     case Refusal::kOlderState: return "has newer state than the candidate";
@@ -73,7 +73,7 @@ void QuorumVoter::on_vote(Instant now, QuorumPeer& from, const Message& message,
   if (bound) BW_PROBE("quorum: a vote is refused under a promise");
   const bool granted = answer.refusal == Refusal::kNone;
   if (granted && ask.permission && now < book_.promised_until) {
-    withdraw_promise(now, fmt::format("the leader has permitted member {} to stand", from.id.value()), out);
+    withdraw_promise(now, fmt::format("the leader permits member {} to stand", from.id.value()), out);
   }
   // A refused vote does not depose a healthy leader.
   if (message.term > record_.term && !bound) {
@@ -100,11 +100,12 @@ void QuorumVoter::on_heartbeat(Instant now, const QuorumPeer& from, const Messag
   if (message.term < record_.term) return ledger_.send(from.id, answer, out);
   if (message.term <= over_ || beat.lease > kLongestLease) return;
   if (message.term > record_.term) {
-    book_.adopt_term(now, message.term, kNobody, fmt::format("member {} leads in a later term", from.id.value()), out);
+    book_.adopt_term(now, message.term, kNobody,
+                     fmt::format("member {} is the leader of a later term", from.id.value()), out);
   }
   if (book_.beats_now() || (book_.leader != kNobody && book_.leader != from.id)) {
-    out.push_back(Note{true, fmt::format("members {} and {} both say that they lead in term {}", book_.leader.value(),
-                                         from.id.value(), record_.term.value())});
+    out.push_back(Note{true, fmt::format("members {} and {} both claim to be the leader of term {}",
+                                         book_.leader.value(), from.id.value(), record_.term.value())});
     return;
   }
   if (book_.is_candidate()) book_.role = Role::kFollower;

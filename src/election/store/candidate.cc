@@ -44,8 +44,9 @@ runtime::task<void> Candidate::look() {
 void Candidate::tell_of_refused_watch() {
   std::string why = key_.watch_refused();
   if (why.empty() || why == refused_) return;
-  listener_.on_note(true, fmt::format("the store does not tell of changes, so they are seen {} later at worst: {}",
-                                      format_duration(elector_.config().timing.retry), why));
+  listener_.on_note(true,
+                    fmt::format("the store does not report changes, so this candidate sees them up to {} later: {}",
+                                format_duration(elector_.config().timing.retry), why));
   refused_ = std::move(why);
 }
 

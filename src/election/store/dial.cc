@@ -21,14 +21,14 @@ runtime::task<Result<std::unique_ptr<runtime::Stream>>> dial(runtime::Runtime& r
                                                              runtime::Cancellation* cancel) {
   runtime::Until until(runtime, deadline, cancel);
   const auto addresses = co_await runtime.resolve(host.host, until.cancellation());
-  if (until.over()) co_return fail(until.why(), to_string(host) + ": its name was not resolved in time");
+  if (until.over()) co_return fail(until.why(), to_string(host) + ": resolving its name timed out");
   if (!addresses) co_return trouble(host, addresses.error());
   Error last{Errc::kDns, "the name has no address"};
   for (const runtime::IpAddress& address : *addresses) {
     runtime::ConnectOptions options;
     options.timeout = deadline - runtime.now();
     auto stream = co_await runtime.connect({address, host.port}, options, until.cancellation());
-    if (until.over()) co_return fail(until.why(), to_string(host) + ": connecting took too long");
+    if (until.over()) co_return fail(until.why(), to_string(host) + ": connecting timed out");
     if (!stream) {
       last = stream.error();
       continue;
@@ -45,7 +45,7 @@ runtime::task<Result<std::unique_ptr<runtime::Stream>>> dial(runtime::Runtime& r
 runtime::task<Result<std::string>> read_small_file(runtime::Runtime& runtime, std::string path) {
   BW_CO_TRY(auto file, co_await runtime.open(path, {}));
   BW_CO_TRY(const auto size, file->size());
-  if (size > kSmall) co_return fail(Errc::kTooLarge, "'{}' is too large to be what was meant", path);
+  if (size > kSmall) co_return fail(Errc::kTooLarge, "'{}' is too large for a password or token", path);
   std::string text(kSmall, '\0');
   const MutableBytes into(reinterpret_cast<std::byte*>(text.data()), text.size());
   BW_CO_TRY(const auto read, co_await file->read_at(0, into));
@@ -82,7 +82,7 @@ Result<runtime::TlsClientOptions> tls_options_of(StoreUrl& url) {
   BW_TRY(const auto verify, url.take_bool("verify"));
   options.verify = verify.value_or(true);
   if (options.certificate_file.empty() != options.key_file.empty()) {
-    return fail(Errc::kInvalid, url.text + ": a certificate is given with its key: cert=FILE&key=FILE");
+    return fail(Errc::kInvalid, url.text + ": a certificate needs its key: cert=FILE&key=FILE");
   }
   return options;
 }

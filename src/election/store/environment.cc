@@ -30,7 +30,7 @@ Result<InstanceId> choose_instance_id(Environment environment, bool may_mint, bo
   if (!id.empty()) return InstanceId{std::move(id), true};
   if (may_mint) return InstanceId{fmt::format("{}-{}", pid, now.unix_ns), true};
   if (nip_le) return InstanceId{{}, false};
-  return fail(Errc::kInvalid, "this process has no name to stand for a key with: set {}, or let it make one",
+  return fail(Errc::kInvalid, "this process has no name for its candidacy: set {}, or let it make one",
               kInstanceIdVariable);
 }
 

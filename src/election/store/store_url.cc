@@ -56,8 +56,8 @@ Status parse_authority(std::string_view text, uint16_t default_port, StoreUrl& u
     const std::string_view user = text.substr(0, at);
     if (user.find(':') != std::string_view::npos) {
       return fail(Errc::kInvalid,
-                  "a password in the URL can be read by everybody on this machine: use ?password_file=FILE, or the "
-                  "variable that `bellwether lead --help` names");
+                  "every user of this machine can read a password in the URL: use ?password_file=FILE, or the variable "
+                  "that `bellwether lead --help` names");
     }
     BW_TRY(url.user, decode(user));
     text.remove_prefix(at + 1);
@@ -122,7 +122,7 @@ Result<std::optional<bool>> StoreUrl::take_bool(std::string_view name) {
   if (!value) return std::optional<bool>();
   if (value->empty() || *value == "true" || *value == "yes" || *value == "1") return std::optional<bool>(true);
   if (*value == "false" || *value == "no" || *value == "0") return std::optional<bool>(false);
-  return fail(Errc::kInvalid, "{}: {} is true or false, not {}", text, name, in_quotes(*value));
+  return fail(Errc::kInvalid, "{}: {} must be true or false, not {}", text, name, in_quotes(*value));
 }
 
 Result<std::optional<Duration>> StoreUrl::take_duration(std::string_view name) {
@@ -152,9 +152,9 @@ Result<StoreUrl> parse_store_url(std::string_view text) {
   if (is_group_url(text)) {
     const std::string file(text.substr(text.find(':') + 1));
     return fail(Errc::kUnsupported,
-                "{}: a group elects its leader itself, there is no store to look into. `bellwether lead` takes part in "
-                "it; `bellwether cluster leader|votes|transfer --cluster {}` looks at it and moves its leader, and "
-                "`bellwether budget --of-cluster --config {}` says how long it is without one",
+                "{}: a group elects its leader itself, so there is no store to read. `bellwether lead` takes part in "
+                "the group; `bellwether cluster leader|votes|transfer --cluster {}` shows it and moves its leader, and "
+                "`bellwether budget --of-cluster --config {}` computes how long it is without a leader",
                 in_quotes(text), file, file);
   }
   StoreUrl url;
@@ -164,7 +164,7 @@ Result<StoreUrl> parse_store_url(std::string_view text) {
   const Scheme* scheme = find_scheme(url.scheme);
   if (scheme == nullptr) {
     return fail(
-        Errc::kInvalid, "{}: {}. Known are:\n{}", in_quotes(text),
+        Errc::kInvalid, "{}: {}. Known stores:\n{}", in_quotes(text),
         url.scheme.empty() ? "this is not the URL of a store" : "there is no store " + in_quotes(url.scheme + ":"),
         store_schemes_help());
   }

@@ -84,7 +84,7 @@ class Pauses {
   static constexpr Duration kUnsupported = Duration::seconds(60);
   static constexpr Duration kGoodLife = Duration::seconds(10);
 
-  // After a connection that lived so long and ended so.
+  // After a connection with this lifetime and this end.
   Duration next(Duration lived, const Status& ended, Prng& prng) {
     if (lived >= kGoodLife) {
       pause_ = kLeast;

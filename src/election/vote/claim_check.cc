@@ -24,16 +24,16 @@ std::optional<std::string> impossible_in(const Claim& claim) {
   const Resources& has = claim.resources;
   if (!is_share(has.cpu_used) || !is_share(has.memory_used) || !is_share(has.disk_used) ||
       !is_share(has.network_quality) || !is_share(claim.score) || (claim.fitness && !is_share(*claim.fitness))) {
-    return "a ratio that is not between 0 and 1";
+    return "a ratio outside 0 to 1";
   }
   if (claim.uptime < Duration::zero() || claim.experience < Duration::zero() || claim.experience > kLongestExperience) {
-    return "a time that cannot be";
+    return "an impossible time";
   }
   if (claim.attestation.size() > kMaxAttestationBytes) return "an attestation that is too large";
   if (claim.capabilities.size() > kMaxCapabilities) return "too many capabilities";
   for (const std::string& one : claim.capabilities) {
     if (one.empty() || one.size() > kMaxCapabilityBytes) {
-      return fmt::format("a capability with a name of {}, where 1 to {} are possible", format_count(one.size(), "byte"),
+      return fmt::format("a capability with a name of {}; expected 1 to {}", format_count(one.size(), "byte"),
                          kMaxCapabilityBytes);
     }
   }
@@ -46,17 +46,17 @@ std::optional<std::string> doubt_about(const Claim& claim, const KnownOfNode& kn
   const double score = score_of(claim, weights);
   if (std::abs(score - claim.score) > kScoreSlack) {
     return fmt::format(
-        "a score of {}, while what it says of itself gives {}: the weights of the score must be the same on all nodes",
+        "it claims a score of {}, but its figures give {}: the weights of the score must be the same on all nodes",
         claim.score, score);
   }
   if (claim.uptime > claim.experience + kClaimSlack) {
-    return fmt::format("it is up for {}, with an experience of {} over all its lives", format_duration(claim.uptime),
+    return fmt::format("it claims an uptime of {}, but a total uptime of only {}", format_duration(claim.uptime),
                        format_duration(claim.experience));
   }
   if (known.earlier_life_heard) {
     const Duration most = now - *known.earlier_life_heard;
     if (claim.uptime > with_slack(most, drift) + known.forgiven) {
-      return fmt::format("it is up for {}, while its life before this one was heard of {} ago",
+      return fmt::format("it claims an uptime of {}, but its earlier start was heard {} ago",
                          format_duration(claim.uptime), format_duration(most));
     }
   }
@@ -64,20 +64,20 @@ std::optional<std::string> doubt_about(const Claim& claim, const KnownOfNode& kn
     const Duration most = *known.experience + (now - known.experience_at);
     const Duration grown = with_slack(now - known.experience_at, drift) + known.forgiven;
     if (claim.experience > *known.experience + grown) {
-      return fmt::format("an experience of {}, while it can have {} since it last told",
+      return fmt::format("it claims a total uptime of {}; since its last claim at most {} is possible",
                          format_duration(claim.experience), format_duration(most));
     }
   }
   if (known.network_quality && claim.resources.network_quality > *known.network_quality + kQualitySlack) {
-    return fmt::format("a network quality of {}, measured here {}", whole_percent(claim.resources.network_quality),
-                       whole_percent(*known.network_quality));
+    return fmt::format("it claims a network quality of {}; this node measures {}",
+                       whole_percent(claim.resources.network_quality), whole_percent(*known.network_quality));
   }
   if (known.capabilities) {
     for (const std::string& one : claim.capabilities) {
       if (std::find(known.capabilities->begin(), known.capabilities->end(), one) != known.capabilities->end()) continue;
       return fmt::format(
           "the capability '{}', {}", one,
-          known.capabilities_why.empty() ? "which nobody has given it" : "and " + known.capabilities_why);
+          known.capabilities_why.empty() ? "which its settings do not give it" : "and " + known.capabilities_why);
     }
   }
   return std::nullopt;

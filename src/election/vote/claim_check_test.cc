@@ -45,13 +45,13 @@ TEST(ClaimCheck, clocks_that_run_apart_are_no_lie) {
     return [factor](Claim& c) { c.experience = Duration::hours(49) + Duration::from_seconds_f(360'000 * factor); };
   };
   EXPECT_EQ(doubt(grown(1.01 / 0.99), known), "");
-  EXPECT_THAT(doubt(grown(1.01 / 0.99 + 0.001), known), HasSubstr("an experience of"));
+  EXPECT_THAT(doubt(grown(1.01 / 0.99 + 0.001), known), HasSubstr("it claims a total uptime of"));
 }
 
 TEST(ClaimCheck, a_score_is_reckoned_again) {
   Claim claim = good();
   claim.score += 0.01;
-  EXPECT_THAT(doubt_about(claim, {}, {}, kDrift, kNow).value_or(""), HasSubstr("while what it says of itself gives"));
+  EXPECT_THAT(doubt_about(claim, {}, {}, kDrift, kNow).value_or(""), HasSubstr("but its figures give"));
   // The check rejects an honest node with other weights in the same way.
   claim.score = score_of(claim, {.uptime = 0.2, .capability = 0.3});
   EXPECT_THAT(doubt_about(claim, {}, {}, kDrift, kNow).value_or(""),
@@ -61,41 +61,41 @@ TEST(ClaimCheck, a_score_is_reckoned_again) {
 TEST(ClaimCheck, shares_lie_between_nothing_and_all) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   for (const double wrong : {-0.1, 1.1, nan}) {
-    EXPECT_THAT(doubt([&](Claim& c) { c.resources.cpu_used = wrong; }), HasSubstr("between 0 and 1"));
-    EXPECT_THAT(doubt([&](Claim& c) { c.resources.memory_used = wrong; }), HasSubstr("between 0 and 1"));
-    EXPECT_THAT(doubt([&](Claim& c) { c.resources.disk_used = wrong; }), HasSubstr("between 0 and 1"));
-    EXPECT_THAT(doubt([&](Claim& c) { c.resources.network_quality = wrong; }), HasSubstr("between 0 and 1"));
-    EXPECT_THAT(doubt([&](Claim& c) { c.fitness = wrong; }), HasSubstr("between 0 and 1"));
+    EXPECT_THAT(doubt([&](Claim& c) { c.resources.cpu_used = wrong; }), HasSubstr("outside 0 to 1"));
+    EXPECT_THAT(doubt([&](Claim& c) { c.resources.memory_used = wrong; }), HasSubstr("outside 0 to 1"));
+    EXPECT_THAT(doubt([&](Claim& c) { c.resources.disk_used = wrong; }), HasSubstr("outside 0 to 1"));
+    EXPECT_THAT(doubt([&](Claim& c) { c.resources.network_quality = wrong; }), HasSubstr("outside 0 to 1"));
+    EXPECT_THAT(doubt([&](Claim& c) { c.fitness = wrong; }), HasSubstr("outside 0 to 1"));
     Claim claim = good();
     claim.score = wrong;
-    EXPECT_THAT(doubt_about(claim, {}, {}, kDrift, kNow).value_or(""), HasSubstr("between 0 and 1"));
+    EXPECT_THAT(doubt_about(claim, {}, {}, kDrift, kNow).value_or(""), HasSubstr("outside 0 to 1"));
   }
 }
 
 TEST(ClaimCheck, times_can_be) {
-  EXPECT_THAT(doubt([](Claim& c) { c.uptime = Duration::nanos(-1); }), HasSubstr("a time that cannot be"));
-  EXPECT_THAT(doubt([](Claim& c) { c.experience = Duration::nanos(-1); }), HasSubstr("a time that cannot be"));
-  EXPECT_THAT(doubt([](Claim& c) { c.experience = Duration::max(); }), HasSubstr("a time that cannot be"));
-  EXPECT_THAT(doubt([](Claim& c) { c.uptime = Duration::hours(51); }), HasSubstr("over all its lives"));
+  EXPECT_THAT(doubt([](Claim& c) { c.uptime = Duration::nanos(-1); }), HasSubstr("an impossible time"));
+  EXPECT_THAT(doubt([](Claim& c) { c.experience = Duration::nanos(-1); }), HasSubstr("an impossible time"));
+  EXPECT_THAT(doubt([](Claim& c) { c.experience = Duration::max(); }), HasSubstr("an impossible time"));
+  EXPECT_THAT(doubt([](Claim& c) { c.uptime = Duration::hours(51); }), HasSubstr("but a total uptime of only"));
 }
 
 TEST(ClaimCheck, nobody_is_up_for_longer_than_since_its_last_life_was_heard_of) {
   KnownOfNode known;
   known.earlier_life_heard = kNow - Duration::hours(2);
-  EXPECT_THAT(doubt([](Claim&) {}, known), HasSubstr("while its life before this one was heard of"));
+  EXPECT_THAT(doubt([](Claim&) {}, known), HasSubstr("but its earlier start was heard"));
 }
 
 TEST(ClaimCheck, experience_grows_no_faster_than_time) {
   KnownOfNode known;
   known.experience = Duration::hours(10);
   known.experience_at = kNow - Duration::hours(1);
-  EXPECT_THAT(doubt([](Claim&) {}, known), HasSubstr("since it last told"));
+  EXPECT_THAT(doubt([](Claim&) {}, known), HasSubstr("since its last claim at most"));
 }
 
 TEST(ClaimCheck, a_network_is_not_much_better_than_it_was_measured) {
   KnownOfNode known;
   known.network_quality = 0.6;
-  EXPECT_THAT(doubt([](Claim&) {}, known), HasSubstr("measured here 60 %"));
+  EXPECT_THAT(doubt([](Claim&) {}, known), HasSubstr("this node measures 60 %"));
   known.network_quality = 0.7;
   EXPECT_EQ(doubt([](Claim&) {}, known), "");
 }
@@ -109,11 +109,12 @@ TEST(ClaimCheck, an_attestation_is_no_longer_than_it_may_be) {
 TEST(ClaimCheck, capabilities_are_those_that_it_was_given) {
   KnownOfNode known;
   known.capabilities = {"admin_election"};
-  EXPECT_THAT(doubt([](Claim&) {}, known), HasSubstr("the capability 'project_manager', which nobody has given it"));
+  EXPECT_THAT(doubt([](Claim&) {}, known),
+              HasSubstr("the capability 'project_manager', which its settings do not give it"));
   EXPECT_THAT(doubt([](Claim& c) { c.capabilities.assign(kMaxCapabilities + 1, "a"); }), HasSubstr("too many"));
   EXPECT_EQ(doubt([](Claim& c) { c.capabilities.emplace_back(kMaxCapabilityBytes, 'a'); }), "");
   EXPECT_EQ(doubt([](Claim& c) { c.capabilities.emplace_back(kMaxCapabilityBytes + 1, 'a'); }),
-            "a capability with a name of 65 bytes, where 1 to 64 are possible");
+            "a capability with a name of 65 bytes; expected 1 to 64");
   EXPECT_THAT(doubt([](Claim& c) { c.capabilities.emplace_back(); }), HasSubstr("a name of 0 bytes"));
 }
 

@@ -16,12 +16,12 @@ Status ScoreWeights::validate() const {
   double sum = 0;
   for (const double one : all) {
     // Written so that a NaN is refused.
-    if (!(one >= 0 && one <= 1)) return fail(Errc::kInvalid, "a weight of the score lies between 0 and 1");
+    if (!(one >= 0 && one <= 1)) return fail(Errc::kInvalid, "a weight of the score must be between 0 and 1");
     sum += one;
   }
-  if (!(fitness >= 0 && fitness <= 1)) return fail(Errc::kInvalid, "the weight of fitness lies between 0 and 1");
+  if (!(fitness >= 0 && fitness <= 1)) return fail(Errc::kInvalid, "the weight of fitness must be between 0 and 1");
   if (std::abs(sum - 1) > 1e-6) {
-    return fail(Errc::kInvalid, "the weights of the score add up to {}, not to 1", sum);
+    return fail(Errc::kInvalid, "the weights of the score add up to {}; they must add up to 1", sum);
   }
   return {};
 }

@@ -11,7 +11,7 @@ TEST_F(LedVoteDiscovery, an_admin_that_is_known_from_hearsay_alone_is_not_believ
   group.start(3);
   group.part(1, 3);
   EXPECT_TRUE(group.run_until(Duration::seconds(2), [&] { return group[3].admin() == NodeId(1); }));
-  EXPECT_EQ(group.all<AdminChanged>(3).back().evidence, "node 2 has said so");
+  EXPECT_EQ(group.all<AdminChanged>(3).back().evidence, "node 2 reports an admin");
   EXPECT_TRUE(group.run_until(kLan.heartbeat_timeout * 2, [&] { return group[3].admin() == kNobody; }));
   EXPECT_EQ(group.admin(), 1u);
 }
@@ -89,9 +89,9 @@ TEST(VoteDiscovery, who_sees_a_majority_again_does_not_wait_for_discovery) {
 
 TEST_F(LedVoteDiscovery, an_election_that_is_called_respects_the_windows_unless_it_is_forced) {
   group.say(2, CallElection{});
-  EXPECT_EQ(group.denied(2), "node 1 is the admin: ask it");
+  EXPECT_EQ(group.denied(2), "node 1 is the admin: send the request to it");
   group.say(1, CallElection{});
-  EXPECT_NE(group.denied(1).find("the last election is too young"), std::string::npos);
+  EXPECT_NE(group.denied(1).find("the last election was too recent"), std::string::npos);
   EXPECT_EQ(group.all<Drain>(1).size(), 0u);
   group.say(1, CallElection{true});
   EXPECT_TRUE(group.run_until(Duration::seconds(1), [&] { return group[1].admin_term() == Term(2); }));
@@ -107,7 +107,7 @@ TEST(VoteDiscovery, an_election_that_is_called_during_another_follows_when_that_
   ASSERT_TRUE(group.run_until(Duration::seconds(3), [&] { return group[1].state() == State::kElecting; }));
   group.part(1, 2), group.part(1, 3), group.part(2, 3);
   group.say(1, CallElection{});
-  EXPECT_TRUE(group.was_noted(1, "the one that was called follows if nobody wins it"));
+  EXPECT_TRUE(group.was_noted(1, "the requested one follows if it has no winner"));
   group.run(kLan.election);
   group.mend();
   group.forget();

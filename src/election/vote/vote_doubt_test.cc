@@ -18,7 +18,7 @@ using VoteDoubtOfThree = VoteOf<3>;
 TEST_F(VoteDoubtOfThree, votes_that_are_split_are_not_split_for_ever) {
   split_votes(group);
   EXPECT_TRUE(group.run_until(Duration::minutes(1), [&] { return group.admin() != 0; }));
-  EXPECT_TRUE(group.was_noted(3, "does not vote for node 2: it is up for"));
+  EXPECT_TRUE(group.was_noted(3, "does not vote for node 2: it claims an uptime of"));
   EXPECT_EQ(group.admin(), 3u);
 }
 
@@ -77,7 +77,8 @@ TEST_F(VoteDoubtOfThree, a_doubt_wears_off) {
   group.forget();
   EXPECT_TRUE(group.run_until(Duration::minutes(1), [&] { return group.admin() == 2; }));
   std::size_t doubts = 0;
-  for (const Note& one : group.all<Note>(3)) doubts += one.text.starts_with("does not vote for node 2: an experience");
+  for (const Note& one : group.all<Note>(3))
+    doubts += one.text.starts_with("does not vote for node 2: it claims a total uptime");
   EXPECT_EQ(doubts, 4u) << "1, 3, 7 and 15 heartbeat timeouts are forgiven";
 }
 

@@ -95,7 +95,7 @@ bool VoteElection::on_candidacy(Instant now, NodeId from, VotePeer& peer, const 
     if (!is_there) {
       doubt = peer.known.absent;
     } else if (!may_stand(candidacy.claim.capabilities)) {
-      doubt = "it has no capability with which a node may stand";
+      doubt = "it has no capability that permits a candidacy";
     } else {
       doubt = doubt_about(candidacy.claim, peer.known, config_.weights, config_.timing.drift, now);
     }
@@ -162,7 +162,7 @@ bool VoteElection::on_vote(Instant now, NodeId from, const Vote& vote, Effects& 
   if (vote.candidate != config_.self && !book_.peers.contains(vote.candidate)) return false;
   if (round_->ballot.vote(from, vote.candidate) == Ballot::Heard::kSecond) {
     BW_PROBE("vote: a node that votes twice");
-    out.push_back(Note{true, fmt::format("node {} has voted twice in term {}: its vote counts for nobody", from.value(),
+    out.push_back(Note{true, fmt::format("node {} has voted twice in term {}: its votes do not count", from.value(),
                                          vote.term.value())});
   }
   return decide(now, false, out);
@@ -188,7 +188,7 @@ bool VoteElection::decide(Instant now, bool closed, Effects& out) {
     if (round_->term < record_.term || round_->term <= record_.promised) return fail("a later term has begun");
     return round_->over = true;
   }
-  if (book_.state == State::kComplete) return closed && fail("the winner has said nothing");
+  if (book_.state == State::kComplete) return closed && fail("the winner has not announced itself");
   book_.become(State::kComplete, fmt::format("node {} has the votes", outcome.winner.value()), out);
   // It is waited for as an admin is.
   const Instant until = now + config_.timing.heartbeat();

@@ -30,7 +30,7 @@ void VoteElector::step(Instant now, const Event& event, Effects& out) {
   // Comes before every event: an admin that was paused past its end notices that first.
   const bool promised = book_.office == Office::kAdmin || book_.office == Office::kReconstructing;
   if (promised && now >= office_.ends()) {
-    office_.end_term(now, election::EndReason::kExpired, "no quorum has answered in time", out);
+    office_.end_term(now, election::EndReason::kExpired, "no quorum answered in time", out);
   }
   if (const auto* start = std::get_if<Start>(&event)) return on_start(now, *start, out);
   if (!started_) {
@@ -89,11 +89,10 @@ void VoteElector::on_start(Instant now, const Start& start, Effects& out) {
   book_.highest = book_.ledger.last_term();
   book_.ledger.persist(out);
   if (record.lost) {
-    out.push_back(Note{true,
-                       "follows only: what it had promised before is not known any more; remove this node, and add it "
-                       "under another id"});
+    out.push_back(
+        Note{true, "follows only: its earlier promises are lost; remove this node, and add it with another id"});
   }
-  search_.discover(now, "it was started", out);
+  search_.discover(now, "it started", out);
 }
 
 void VoteElector::on_tick(Instant now, Effects& out) {
@@ -173,7 +172,7 @@ bool VoteElector::is_listened_to(Instant now, VotePeer& peer, const Message& mes
   }
   const uint64_t back = peer.newest - message.sequence;
   if (back >= 64 || (peer.heard >> back & 1) != 0) {
-    book_.refuse(from, peer, Refusal::kReplay, "it was heard before", out);
+    book_.refuse(from, peer, Refusal::kReplay, "it was received before", out);
     return false;
   }
   peer.heard |= uint64_t{1} << back;

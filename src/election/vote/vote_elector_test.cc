@@ -284,7 +284,7 @@ TEST_F(VoteElectorOfThree, an_admin_whose_key_cannot_be_put_together_does_not_ac
   EXPECT_FALSE(group[1].leads(group.now));
   group.say(1, KeysReady{group[1].record().term, false, "two of three shares"});
   EXPECT_EQ(group[1].office(), Office::kNone);
-  EXPECT_EQ(group.all<ElectionComplete>(1).back().why, "the key could not be put together: two of three shares");
+  EXPECT_EQ(group.all<ElectionComplete>(1).back().why, "the key could not be restored: two of three shares");
   group.keys_are_ready = true;
   EXPECT_TRUE(group.run_until(Duration::seconds(10), [&] { return group.admin() != 0; }));
   expect_sound(group);
@@ -300,7 +300,7 @@ TEST_F(VoteElectorOfThree, a_key_that_nobody_brings_is_waited_for_no_longer_than
   ASSERT_TRUE(group.run_until(Duration::seconds(5), [&] { return group[1].state() == State::kReconstructing; }));
   ASSERT_TRUE(group.run_until(VoteTiming::lan().election + Duration::millis(1),
                               [&] { return group[1].office() == Office::kNone; }));
-  EXPECT_EQ(group.all<ElectionComplete>(1).back().why, "the key was not put together in time");
+  EXPECT_EQ(group.all<ElectionComplete>(1).back().why, "the key was not restored in time");
   group.keys_are_ready = true;
   ASSERT_TRUE(group.run_until(Duration::seconds(10), [&] { return group.admin() != 0; }));
   EXPECT_NE(group.admin(), 1u) << "others try before it does so again";

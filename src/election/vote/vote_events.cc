@@ -49,7 +49,8 @@ Result<ReputationBook> ReputationBook::read(std::string_view text) {
     const std::array counts = {number(text, ' '), number(text, ' '), number(text, '\n')};
     bool good = node && *node != 0;
     for (const auto& count : counts) good = good && count && *count < kMaxCounted;
-    if (!good || book.nodes_.size() == kMaxNodes) return fail(Errc::kInvalid, "a book of reputations that is none");
+    if (!good || book.nodes_.size() == kMaxNodes)
+      return fail(Errc::kInvalid, "the record of reputations cannot be read");
     book.nodes_[NodeId(*node)] = {static_cast<uint32_t>(*counts[0]), static_cast<uint32_t>(*counts[1]),
                                   static_cast<uint32_t>(*counts[2])};
   }

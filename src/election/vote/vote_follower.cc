@@ -41,17 +41,16 @@ void VoteFollower::on_winner(Instant now, NodeId from, const Winner& winner, Eff
   const std::set<NodeId> voters(winner.voters.begin(), winner.voters.end());
   for (const NodeId voter : voters) {
     if (voter != config_.self && !book_.peers.contains(voter)) {
-      return book_.refuse(from, peer, Refusal::kNotElected, "says that it was elected by somebody who is no member",
-                          out);
+      return book_.refuse(from, peer, Refusal::kNotElected, "claims the vote of a node that is not a member", out);
     }
   }
   if (config_.rule == QuorumRule::kMajority && voters.size() < majority_of(config_.members.size())) {
-    return book_.refuse(from, peer, Refusal::kNotElected, "says that it was elected by fewer than a majority", out);
+    return book_.refuse(from, peer, Refusal::kNotElected, "claims the votes of fewer than a majority", out);
   }
   const bool voted = record_.term == winner.term && record_.vote == from;
   if (voters.contains(config_.self) && !voted && record_.term >= winner.term) {
     BW_PROBE("vote: a winner that claims a vote which it was not given");
-    return book_.refuse(from, peer, Refusal::kNotElected, "says that this node has voted for it, which it has not",
+    return book_.refuse(from, peer, Refusal::kNotElected, "claims the vote of this node, which did not vote for it",
                         out);
   }
   on_admin_word(now, from, peer.mark, winner.term, winner.round, out);
@@ -69,7 +68,7 @@ void VoteFollower::on_admin_word(Instant now, NodeId from, uint64_t mark, Term t
     }
   }
   if (term < std::max(record_.promised, book_.admin_term)) {
-    book_.refuse(from, book_.peers.at(from), Refusal::kOlderTerm, "it is the admin of an older term", out);
+    book_.refuse(from, book_.peers.at(from), Refusal::kOlderTerm, "it was the admin of an older term", out);
     return search_.tell(from, out);
   }
   if (term <= given_up_) {
@@ -85,11 +84,11 @@ void VoteFollower::on_admin_word(Instant now, NodeId from, uint64_t mark, Term t
     return search_.tell(from, out);
   }
   if (book_.office == Office::kStopping) return;
-  if (election_.under_way()) election_.end_round(from, term, "its word was heard", out);
+  if (election_.under_way()) election_.end_round(from, term, "the admin's message was received", out);
   office_.forget_heir();
   const bool is_new = book_.admin != from || book_.admin_term != term;
   book_.hearsay = false;
-  book_.set_admin(from, term, "its heartbeat was heard", out);
+  book_.set_admin(from, term, "its heartbeat was received", out);
   if (is_new) search_.elected(now);
   book_.become(State::kIdle, fmt::format("node {} is the admin", from.value()), out);
   book_.admin_until = std::max(now, book_.promised_until) + config_.timing.heartbeat_timeout;
@@ -98,7 +97,7 @@ void VoteFollower::on_admin_word(Instant now, NodeId from, uint64_t mark, Term t
     // Both lives have votes under one name. The second must not count promises to the first.
     BW_PROBE("vote: two processes of one id have won the same term");
     return book_.refuse(from, book_.peers.at(from), Refusal::kSecondProcess,
-                        "another process of its id has had this term", out);
+                        "another process with its id had this term", out);
   }
   const bool to_another = book_.has_promised(now) && book_.promised_to != from;
   const bool unknown = now < book_.quiet_until && term != record_.promised;
@@ -125,7 +124,7 @@ void VoteFollower::on_response(Instant now, NodeId from, const DiscoveryResponse
   if (!record_.lost && response.start_seen > record_.start) {
     BW_PROBE("vote: the disk of a node is older than what others have heard of it");
     return follow_only(now,
-                       fmt::format("node {} has heard of start {}, and this one is start {}: its disk was set back",
+                       fmt::format("node {} knows start {}, but this is start {}: the disk of this node was set back",
                                    from.value(), response.start_seen, record_.start),
                        out);
   }
@@ -133,7 +132,7 @@ void VoteFollower::on_response(Instant now, NodeId from, const DiscoveryResponse
       response.mark_seen != 0) {
     BW_PROBE("vote: a second process under one id");
     book_.silent = true;
-    out.push_back(Note{true, "says nothing more: another process has the same id"});
+    out.push_back(Note{true, "sends no more messages: another process has the same id"});
     if (book_.in_office()) office_.end_term(now, EndReason::kTaken, "another process has the same id", out);
     return;
   }
@@ -152,11 +151,11 @@ void VoteFollower::on_response(Instant now, NodeId from, const DiscoveryResponse
   if (election_.under_way()) {
     // A node that has voted has agreed with a majority that the group has no admin.
     if (election_.round()->voted || response.admin_term >= election_.round()->term) return;
-    election_.end_round(response.admin, response.admin_term, "others know an admin", out);
+    election_.end_round(response.admin, response.admin_term, "other nodes know an admin", out);
   }
   if (book_.admin == response.admin) return;
   book_.hearsay = true;
-  book_.set_admin(response.admin, response.admin_term, fmt::format("node {} has said so", from.value()), out);
+  book_.set_admin(response.admin, response.admin_term, fmt::format("node {} reports an admin", from.value()), out);
   // Hearsay alone does not keep an admin alive for ever.
   book_.admin_until = now + config_.timing.heartbeat_timeout;
   search_.call_off();

@@ -37,7 +37,7 @@ TEST_F(LedVoteHandoverOfFive, a_transfer_to_nobody_in_particular_goes_to_the_bes
   VoteGroup alone(1);
   ASSERT_EQ(alone.lead(), 1u);
   alone.say(1, Transfer{kNobody});
-  EXPECT_EQ(alone.denied(1), "there is nobody else who stands and answers");
+  EXPECT_EQ(alone.denied(1), "no other candidate answers");
   EXPECT_EQ(alone.admin(), 1u);
 }
 
@@ -78,11 +78,11 @@ TEST(VoteHandover, a_transfer_that_cannot_be_is_denied) {
   group.say(1, Transfer{NodeId(9)});
   EXPECT_EQ(group.denied(1), "there is no such node");
   group.say(1, Transfer{NodeId(3)});
-  EXPECT_EQ(group.denied(1), "the heir does not stand");
+  EXPECT_EQ(group.denied(1), "the heir is not a candidate");
   group.work_stops_at_once = false;
   group.say(1, Transfer{NodeId(2)});
   group.say(1, Transfer{NodeId(2)});
-  EXPECT_EQ(group.denied(1), "it hands over already: it hands over to node 2");
+  EXPECT_EQ(group.denied(1), "it is handing over already: it hands over to node 2");
 }
 
 TEST(VoteHandover, an_heir_that_does_not_take_over_leaves_the_office_to_who_had_it) {
@@ -99,7 +99,7 @@ TEST(VoteHandover, an_heir_that_does_not_take_over_leaves_the_office_to_who_had_
   EXPECT_EQ(group.admin(), 0u);
   EXPECT_TRUE(group.run_until(kLan.transfer + Duration::millis(50), [&] { return group.admin() == 1; }));
   EXPECT_GT(group[1].admin_term(), Term(1));
-  EXPECT_TRUE(group.was_noted(1, "the heir has not taken over in time"));
+  EXPECT_TRUE(group.was_noted(1, "the heir did not take over in time"));
   expect_sound(group);
 }
 

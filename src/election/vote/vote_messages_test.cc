@@ -22,7 +22,7 @@ TEST_F(LedVoteMessages, what_was_recorded_counts_once) {
   EXPECT_EQ(group.sent<HeartbeatAnswer>(2), before + 1);
   group.hear(2, beat);
   EXPECT_EQ(group.sent<HeartbeatAnswer>(2), before + 1);
-  EXPECT_TRUE(group.was_refused(2, "it was heard before"));
+  EXPECT_TRUE(group.was_refused(2, "it was received before"));
 }
 
 TEST_F(LedVoteMessages, what_is_refused_counts_each_time_by_its_reason) {
@@ -93,7 +93,7 @@ TEST_F(LedVoteMessages, a_term_belongs_to_one_life) {
   };
   const std::size_t before = group.sent<HeartbeatAnswer>(2);
   say_as_twin(1);
-  EXPECT_TRUE(group.was_refused(2, "another process of its id has had this term"));
+  EXPECT_TRUE(group.was_refused(2, "another process with its id had this term"));
   group.stop(2);
   group.start(2);
   group.run(Duration::millis(20));
@@ -111,7 +111,7 @@ TEST_F(LedVoteMessages, a_disk_that_was_set_back_is_found_out) {
   group.start(3);
   group.run(Duration::seconds(1));
   EXPECT_TRUE(group[3].follows_only());
-  EXPECT_TRUE(group.was_noted(3, "its disk was set back"));
+  EXPECT_TRUE(group.was_noted(3, "the disk of this node was set back"));
   EXPECT_TRUE(group.disks.at(3).lost) << "for ever";
   // It learns who is the admin, and takes part in nothing.
   group.stop(3);
@@ -203,7 +203,7 @@ TEST_F(VoteMessagesOfThree, an_inflated_score_is_not_voted_for) {
   group.hear(1, group.forged(3, Candidacy{group[2].ballot_term(), true, claim}));
   group.hear(2, group.forged(3, Candidacy{group[2].ballot_term(), true, claim}));
   ASSERT_TRUE(group.run_until(Duration::seconds(3), [&] { return group.admin() == 1; }));
-  EXPECT_TRUE(group.was_noted(1, "does not vote for node 3: a score of 0.99"));
+  EXPECT_TRUE(group.was_noted(1, "does not vote for node 3: it claims a score of 0.99"));
   EXPECT_NE(group[2].ballot()->announcements().at(NodeId(3))->doubt.find("a score of 0.99"), std::string::npos);
 }
 
@@ -216,7 +216,7 @@ TEST_F(VoteMessagesOfThree, who_may_not_stand_is_not_voted_for) {
   claim.resources = {0, 0, 0, 1};
   claim.score = score_of(claim, {});
   group.hear(2, group.forged(3, Candidacy{group[2].ballot_term(), true, claim}));
-  EXPECT_TRUE(group.was_noted(2, "no capability with which a node may stand"));
+  EXPECT_TRUE(group.was_noted(2, "no capability that permits a candidacy"));
 }
 
 TEST_F(VoteMessagesOfThree, who_votes_twice_is_named_and_counts_for_nobody) {
@@ -258,13 +258,13 @@ TEST_F(LedVoteMessages, a_winner_shows_who_has_voted_for_it) {
     group.hear(2, group.forged(3, Winner{Term(5), 1, std::move(voters)}));
   };
   claim({NodeId(3)});
-  EXPECT_TRUE(group.was_refused(2, "by fewer than a majority"));
+  EXPECT_TRUE(group.was_refused(2, "of fewer than a majority"));
   claim({NodeId(3), NodeId(3)});
   claim({NodeId(3), NodeId(7)});
-  EXPECT_TRUE(group.was_refused(2, "by somebody who is no member"));
+  EXPECT_TRUE(group.was_refused(2, "of a node that is not a member"));
   EXPECT_EQ(group[2].admin(), NodeId(1));
   group.hear(2, group.forged(3, Winner{Term(1), 1, {NodeId(2), NodeId(3)}}));
-  EXPECT_TRUE(group.was_refused(2, "says that this node has voted for it, which it has not"));
+  EXPECT_TRUE(group.was_refused(2, "claims the vote of this node, which did not vote for it"));
   EXPECT_EQ(group[2].admin(), NodeId(1));
 }
 
@@ -275,7 +275,7 @@ TEST_F(LedVoteMessages, an_admin_of_an_older_term_is_refused_and_told) {
   const std::size_t answers = group.sent<HeartbeatAnswer>(2);
   group.hear(2, group.forged(3, Heartbeat{Term(1), 9}));
   EXPECT_EQ(group.sent<HeartbeatAnswer>(2), answers);
-  EXPECT_TRUE(group.was_refused(2, "it is the admin of an older term"));
+  EXPECT_TRUE(group.was_refused(2, "it was the admin of an older term"));
   const Message told = group.all<Send>(2).back().message;
   EXPECT_EQ(std::get<DiscoveryResponse>(told.body).admin, NodeId(1));
 }

@@ -39,11 +39,11 @@ void VoteOffice::tick(Instant now, Effects& out) {
     const bool promised = book_.office == Office::kReconstructing;
     if (promised) election_.step_back();
     return end_term(now, EndReason::kExpired,
-                    promised ? "the key was not put together in time" : "no quorum has promised in time", out);
+                    promised ? "the key was not restored in time" : "no quorum promised in time", out);
   }
   if (stepping_down_ && now >= stepping_down_->until) {
     const std::string cause = stepping_down_->cause;
-    return end_term(now, EndReason::kUnhealthy, "the work has not stopped in time: " + cause, out);
+    return end_term(now, EndReason::kUnhealthy, "the work did not stop in time: " + cause, out);
   }
   if (now >= next_beat_) return beat(now, out);
   if (now >= repeat_beat_) repeat_beat(now, out);
@@ -138,7 +138,7 @@ void VoteOffice::count_promises(Instant now, Effects& out) {
   if (!config_.reconstructs_keys) return take_office(now, out);
   book_.office = Office::kReconstructing;
   winning_until_ = now + config_.timing.election;
-  book_.become(State::kReconstructing, "a quorum has promised; the key is put together", out);
+  book_.become(State::kReconstructing, "a quorum promised; the key is being restored", out);
   out.push_back(Reconstruct{term_});
 }
 
@@ -147,7 +147,7 @@ void VoteOffice::on_keys(Instant now, const KeysReady& keys, Effects& out) {
   if (keys.ok) return take_office(now, out);
   // Perhaps only this node cannot have it: others try before it does again.
   election_.step_back();
-  end_term(now, EndReason::kUnhealthy, "the key could not be put together: " + keys.why, out);
+  end_term(now, EndReason::kUnhealthy, "the key could not be restored: " + keys.why, out);
 }
 
 void VoteOffice::take_office(Instant now, Effects& out) {
@@ -160,7 +160,7 @@ void VoteOffice::take_office(Instant now, Effects& out) {
   search_.found_quorum();
   election_.settle();
   book_.hearsay = false;
-  book_.set_admin(config_.self, term_, "a quorum has voted, and has promised to answer nobody else", out);
+  book_.set_admin(config_.self, term_, "a quorum voted for this node and promised to answer no other", out);
   out.push_back(ElectionComplete{config_.self, term_, "it has the votes"});
   book_.become(State::kIdle, "this node is the admin", out);
   out.push_back(Elected{election::Epoch(term_.value()), now, ends_});
@@ -194,28 +194,28 @@ void VoteOffice::look_for_better(Instant now, Effects& out) {
 void VoteOffice::on_call(Instant now, const CallElection& wish, Effects& out) {
   if (book_.follows_only()) return out.push_back(Denied{"this node follows only"});
   if (book_.admin != kNobody && book_.office != Office::kAdmin) {
-    return out.push_back(Denied{fmt::format("node {} is the admin: ask it", book_.admin.value())});
+    return out.push_back(Denied{fmt::format("node {} is the admin: send the request to it", book_.admin.value())});
   }
   if (book_.office == Office::kStopping) return out.push_back(Denied{"its own work has not stopped yet"});
-  if (stepping_down_) return out.push_back(Denied{"it hands over already: " + stepping_down_->cause});
+  if (stepping_down_) return out.push_back(Denied{"it is handing over already: " + stepping_down_->cause});
   const Instant until = search_.window_end(Trigger::kManual);
   if (!wish.forced && now < until) {
-    return out.push_back(Denied{fmt::format("the last election is too young: for {} more only a forced one is held",
+    return out.push_back(Denied{fmt::format("the last election was too recent: for {} more, only a forced one is held",
                                             format_duration(until - now))});
   }
   if (book_.office == Office::kAdmin) return begin_drain(now, "an election was called", kNobody, out);
   if (book_.in_office() || election_.under_way()) {
     // After the present election, if it has no winner.
     election_.call_again();
-    return out.push_back(Note{false, "an election is under way: the one that was called follows if nobody wins it"});
+    return out.push_back(Note{false, "an election is in progress: the requested one follows if it has no winner"});
   }
-  if (!book_.may_take_part(now)) return out.push_back(Denied{"a promise to the last admin has not run out yet"});
+  if (!book_.may_take_part(now)) return out.push_back(Denied{"a promise to the last admin has not expired yet"});
   election_.start(now, Trigger::kManual, std::nullopt, out);
 }
 
 void VoteOffice::on_transfer(Instant now, const Transfer& wish, Effects& out) {
   if (book_.office != Office::kAdmin) return out.push_back(Denied{"this node is not the admin"});
-  if (stepping_down_) return out.push_back(Denied{"it hands over already: " + stepping_down_->cause});
+  if (stepping_down_) return out.push_back(Denied{"it is handing over already: " + stepping_down_->cause});
   NodeId to = wish.heir;
   if (to == kNobody) {
     double score = -2;  // less than any score without its penalty
@@ -225,15 +225,15 @@ void VoteOffice::on_transfer(Instant now, const Transfer& wish, Effects& out) {
       to = node;
       score = its;
     }
-    if (to == kNobody) return out.push_back(Denied{"there is nobody else who stands and answers"});
+    if (to == kNobody) return out.push_back(Denied{"no other candidate answers"});
   }
   const auto at = book_.peers.find(to);
   if (at == book_.peers.end()) {
-    return out.push_back(Denied{to == config_.self ? "it is the admin itself" : "there is no such node"});
+    return out.push_back(Denied{to == config_.self ? "it is the admin already" : "there is no such node"});
   }
   const VotePeer& heir = at->second;
   if (!heard(heir, now)) return out.push_back(Denied{"the heir has not answered for the heartbeat timeout"});
-  if (!heir.stands) return out.push_back(Denied{"the heir does not stand"});
+  if (!heir.stands) return out.push_back(Denied{"the heir is not a candidate"});
   begin_drain(now, wish.cause.empty() ? fmt::format("it hands over to node {}", to.value()) : wish.cause, to, out);
 }
 
@@ -257,7 +257,7 @@ void VoteOffice::on_work_stopped(Instant now, Effects& out) {
   work_runs_ = false;
   if (book_.office == Office::kAdmin) {
     if (!stepping_down_) {
-      out.push_back(Note{true, "the work has stopped by itself, so that this node is the admin no more"});
+      out.push_back(Note{true, "the work stopped by itself, so this node gives up the office"});
       stepping_down_ = SteppingDown{"its work has stopped", kNobody, now};
     }
     return resign(now, out);
@@ -284,8 +284,8 @@ bool VoteOffice::falls_back(Instant now, Effects& out) {
   if (now < fall_back_) return false;
   fall_back_ = Instant::never();
   if (book_.admin != kNobody || !book_.may_take_part(now)) return false;
-  out.push_back(Note{true, "the heir has not taken over in time: this node takes the office back"});
-  if (election_.under_way()) election_.end_round("the heir has not taken over in time", out);
+  out.push_back(Note{true, "the heir did not take over in time: this node takes the office back"});
+  if (election_.under_way()) election_.end_round("the heir did not take over in time", out);
   election_.start(now, Trigger::kManual, Permission{term_, config_.self}, out);
   return true;
 }

@@ -18,7 +18,7 @@ std::optional<Trigger> VoteSearch::tick(Instant now, Effects& out) {
 
 void VoteSearch::lose_admin(Instant now, Effects& out) {
   if (!book_.hearsay) out.push_back(Conduct{book_.admin, Deed::kLostHeartbeats});
-  const std::string why = fmt::format("nothing was heard of node {} for the heartbeat timeout", book_.admin.value());
+  const std::string why = fmt::format("node {} was silent for the heartbeat timeout", book_.admin.value());
   book_.set_admin(kNobody, book_.admin_term, why, out);
   book_.admin_until = Instant::never();
   elect(book_.stands() ? now + book_.prng.between(Duration::zero(), config_.timing.gather) : Instant::never(),

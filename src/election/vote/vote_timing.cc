@@ -41,29 +41,29 @@ Status VoteTiming::validate() const {
       stop_grace < Duration::zero() || election_min_term < Duration::zero() || leader_min_term < Duration::zero()) {
     return fail(Errc::kInvalid,
                 "discovery_timeout, discovery_backoff, election_timeout, heartbeat_timeout, gather_timeout and "
-                "transfer_timeout must be longer than nothing");
+                "transfer_timeout must be longer than 0");
   }
   if (drift < 0 || drift > 0.2) {
-    return fail(Errc::kInvalid, "a drift of {}: clocks within 0 to 0.2 of true time", drift);
+    return fail(Errc::kInvalid, "the drift is {}; it must be from 0 to 0.2", drift);
   }
   if (heartbeat_timeout > kLongestHeartbeatTimeout) {
     return fail(Errc::kInvalid,
-                "a heartbeat_timeout of {} is longer than {}, the longest that is promised to any admin",
+                "heartbeat_timeout is {}; it must not be longer than {}, the longest promise to an admin",
                 format_duration(heartbeat_timeout), format_duration(kLongestHeartbeatTimeout));
   }
   // A lost heartbeat is repeated after a tenth of the timeout.
   const Duration needed = heartbeat() + heartbeat_timeout / 5 + stop_grace;
   if (needed > longest_act()) {
     return fail(Errc::kInvalid,
-                "a heartbeat, two repetitions and the time to stop ({} + {} + {}) do not fit into heartbeat_timeout as "
-                "the slowest clock shows it ({}): lengthen it, or give the work less time to stop",
+                "a heartbeat, two repetitions and the time to stop ({} + {} + {}) do not fit into heartbeat_timeout on "
+                "the slowest clock ({}): lengthen it, or shorten stop_grace",
                 format_duration(heartbeat()), format_duration(heartbeat_timeout / 5), format_duration(stop_grace),
                 format_duration(longest_act()));
   }
   if (gather * 3 > election) {
     return fail(Errc::kInvalid,
-                "an election of {} has no room for three times {} (gather_timeout): to hear candidates, to vote, and "
-                "to say it again",
+                "election_timeout is {}; it must be at least three times {} (gather_timeout): to collect candidacies, "
+                "to vote, and to repeat",
                 format_duration(election), format_duration(gather));
   }
   return {};

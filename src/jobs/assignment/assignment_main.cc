@@ -35,14 +35,16 @@ Status stay_on(const std::vector<int>& cpus) {
   cpu_set_t wanted;
   CPU_ZERO(&usable);
   CPU_ZERO(&wanted);
-  if (::sched_getaffinity(0, sizeof usable, &usable) != 0) return fail_errno(errno, "asking for the processors");
+  if (::sched_getaffinity(0, sizeof usable, &usable) != 0)
+    return fail_errno(errno, "reading this process's CPU affinity");
   for (const int cpu : cpus) {
     if (cpu >= CPU_SETSIZE || !CPU_ISSET(static_cast<std::size_t>(cpu), &usable)) {
-      return fail(Errc::kInvalid, "processor {} does not exist or may not be used", cpu);
+      return fail(Errc::kInvalid, "processor {} does not exist or is not available to this process", cpu);
     }
     CPU_SET(static_cast<std::size_t>(cpu), &wanted);
   }
-  if (::sched_setaffinity(0, sizeof wanted, &wanted) != 0) return fail_errno(errno, "going to the processors");
+  if (::sched_setaffinity(0, sizeof wanted, &wanted) != 0)
+    return fail_errno(errno, "setting this process's CPU affinity");
   return {};
 }
 
@@ -82,7 +84,7 @@ class Assignment final : public LoadGroup::Listener {
   }
 
  private:
-  static Error out_of_turn() { return {Errc::kProtocol, "the worker said what makes no sense at that time"}; }
+  static Error out_of_turn() { return {Errc::kProtocol, "the worker sent a message that is invalid in this state"}; }
 
   void say(const FromChild& message) { socket_->write(encode(message)); }
 
@@ -94,7 +96,8 @@ class Assignment final : public LoadGroup::Listener {
   Status prepare(const ChildOrder& order) {
     BW_TRY(plan_, plan_of_(order.bundle));
     if (order.workflow >= plan_->workflows.size()) {
-      return fail(Errc::kInvalid, "workflow {} of a plan that has {}", order.workflow, plan_->workflows.size());
+      return fail(Errc::kInvalid, "the order is for workflow {}, but the plan has {} workflows", order.workflow,
+                  plan_->workflows.size());
     }
     plan_ = plan::with_given(std::move(*plan_), order.workflow, order.given);
     workflow_ = order.workflow;
@@ -183,7 +186,7 @@ class Assignment final : public LoadGroup::Listener {
     itself_->second(runtime_.read_clock() - start_, window, covered);
     say(ChildSecond{window.second, covered, ingest::encode_window(window)});
     if (socket_->waiting() > kMaxWaiting) {
-      give_up({Errc::kTooLarge, "the worker takes nothing of what this assignment measures"});
+      give_up({Errc::kTooLarge, "the worker does not read this assignment's results"});
     }
   }
 

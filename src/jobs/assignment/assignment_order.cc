@@ -9,7 +9,7 @@ namespace {
 static_assert(kMaxAssignmentFrame > ingest::kMaxWindowBytes && kMaxAssignmentFrame > kMaxBundleBytes);
 
 std::string_view wrong_parts(const ChildOrder& order) {
-  return order.count <= order.of && order.first <= order.of - order.count ? "" : "parts that cannot be";
+  return order.count <= order.of && order.first <= order.of - order.count ? "" : "impossible parts";
 }
 
 }  // namespace
@@ -43,18 +43,20 @@ constexpr auto kDescription<ChildOrder> = describe<ChildOrder, &wrong_parts>(
     field<&ChildOrder::iterations>(10), field<&ChildOrder::vus>(11));
 
 template <>
-constexpr auto kDescription<ChildBegin> = describe<ChildBegin>(
-    "the begin of an assignment", field<&ChildBegin::start>(1, kLength), field<&ChildBegin::resume_at>(2, kLength));
+constexpr auto kDescription<ChildBegin> =
+    describe<ChildBegin>("a start message of an assignment", field<&ChildBegin::start>(1, kLength),
+                         field<&ChildBegin::resume_at>(2, kLength));
 
 template <>
-constexpr auto kDescription<ChildStop> = describe<ChildStop>("a stop of an assignment", field<&ChildStop::graceful>(1));
+constexpr auto kDescription<ChildStop> =
+    describe<ChildStop>("a stop message of an assignment", field<&ChildStop::graceful>(1));
 
 template <>
 constexpr auto kDescription<ChildHandOver> =
-    describe<ChildHandOver>("a hand-over of an assignment", field<&ChildHandOver::at>(1, kLength));
+    describe<ChildHandOver>("a hand-over message of an assignment", field<&ChildHandOver::at>(1, kLength));
 
 template <>
-constexpr auto kDescription<ChildSave> = describe<ChildSave>("a request to tell");
+constexpr auto kDescription<ChildSave> = describe<ChildSave>("a request for results");
 
 template <>
 constexpr auto kDescription<ChildScale> = describe<ChildScale>("a number of users", field<&ChildScale::vus>(1));
@@ -71,7 +73,7 @@ constexpr auto kDescription<ToChild> =
 
 template <>
 constexpr auto kDescription<ChildPrepared> = describe<ChildPrepared>(
-    "what came of an order", field<&ChildPrepared::code>(1, at_most(static_cast<unsigned>(Errc::kUnsupported))),
+    "the outcome of an order", field<&ChildPrepared::code>(1, at_most(static_cast<unsigned>(Errc::kUnsupported))),
     field<&ChildPrepared::error>(2, kToldText));
 
 template <>

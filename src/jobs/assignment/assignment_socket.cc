@@ -22,7 +22,7 @@ Result<std::unique_ptr<AssignmentSocket>> AssignmentSocket::take(runtime::Runtim
   int type = 0;
   socklen_t size = sizeof type;
   if (::getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) != 0 || type != SOCK_STREAM) {
-    return fail(Errc::kInvalid, "descriptor {} is no stream socket", fd);
+    return fail(Errc::kInvalid, "descriptor {} is not a stream socket", fd);
   }
   const int twin = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
   if (twin < 0 || ::fcntl(fd, F_SETFL, O_NONBLOCK) != 0 || ::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) {
@@ -47,7 +47,7 @@ runtime::task<Result<std::string>> AssignmentSocket::read(runtime::Cancellation*
   while (true) {
     const auto cut = wire::cut_frame(Bytes(in_).first(in_size_), kMaxAssignmentFrame);
     if (cut.kind == wire::FrameCut::Kind::kRefused) {
-      co_return fail(Errc::kProtocol, "between a worker and its assignment: a frame of no bytes, or of too many");
+      co_return fail(Errc::kProtocol, "the socket between a worker and its assignment: a frame is empty or too large");
     }
     if (cut.kind == wire::FrameCut::Kind::kFrame) {
       std::string payload(as_text(wire::frame_payload(Bytes(in_), cut)));
@@ -62,7 +62,7 @@ runtime::task<Result<std::string>> AssignmentSocket::read(runtime::Cancellation*
     } else if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
       BW_CO_RETURN_IF_ERROR(co_await runtime_.wait_descriptor(read_fd_, true, false, Instant::never(), cancel));
     } else {
-      co_return fail(Errc::kClosed, "the other end of the socket between a worker and its assignment is gone");
+      co_return fail(Errc::kClosed, "the socket between a worker and its assignment was closed by the other end");
     }
   }
 }

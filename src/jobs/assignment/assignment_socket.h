@@ -15,7 +15,7 @@ namespace bellwether::node {
 
 class AssignmentSocket {
  public:
-  // Takes ownership of `fd`, a connected stream socket. Errors: it is none, or no descriptor is left.
+  // Takes ownership of `fd`, a connected stream socket. Errors: `fd` is not one, or no descriptor is free.
   static Result<std::unique_ptr<AssignmentSocket>> take(runtime::Runtime& runtime, int fd);
   ~AssignmentSocket();
   AssignmentSocket(const AssignmentSocket&) = delete;

@@ -129,7 +129,7 @@ class ChildAssignment final : public AssignmentProcess {
   runtime::task<Status> begin_process(ChildOrder order) {
     std::array<int, 2> sockets{};
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, sockets.data()) != 0) {
-      co_return fail_errno(errno, "a socket for an assignment");
+      co_return fail_errno(errno, "creating the socket of an assignment");
     }
     auto starting = std::make_shared<Starting>(sockets[1]);
     BW_CO_TRY(socket_, AssignmentSocket::take(runtime_, sockets[0]));
@@ -137,7 +137,7 @@ class ChildAssignment final : public AssignmentProcess {
     starting_.spawn(start_process(&runtime_, starting));
     co_await starting->done.wait();
     auto& child = starting->child;
-    if (!child) co_return fail(child.error().code, "a process for an assignment: " + child.error().message);
+    if (!child) co_return fail(child.error().code, "starting the process of an assignment: " + child.error().message);
     child_ = std::move(*child);
     co_return Status{};
   }
@@ -157,7 +157,7 @@ class ChildAssignment final : public AssignmentProcess {
       if (!frame) co_return tl::unexpected(frame.error());
       BW_CO_TRY(auto message, decode_from_child(*frame));
       const bool fits = std::visit([this](auto& one) { return hear(one); }, message);
-      if (!fits) co_return fail(Errc::kProtocol, "an assignment said what makes no sense at that time");
+      if (!fits) co_return fail(Errc::kProtocol, "the assignment sent a message that is invalid in this state");
     }
   }
 
@@ -196,8 +196,8 @@ class ChildAssignment final : public AssignmentProcess {
 
   static std::string how_it_ended(const Result<runtime::ChildEnd>& exit) {
     if (!exit) return exit.error().message;
-    if (exit->signal == 0) return fmt::format("its process ended with exit code {}", exit->exit_code);
-    return fmt::format("its process was ended by signal {} ({})", exit->signal, ::sigdescr_np(exit->signal));
+    if (exit->signal == 0) return fmt::format("its process exited with code {}", exit->exit_code);
+    return fmt::format("its process was killed by signal {} ({})", exit->signal, ::sigdescr_np(exit->signal));
   }
 
   void conclude(AssignmentEnd::How how, std::string detail) {

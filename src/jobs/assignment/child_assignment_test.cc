@@ -223,7 +223,7 @@ TEST_F(ChildAssignmentTest, a_workflow_that_the_plan_has_not_is_told) {
   ChildOrder wrong = order(scenario(kForever));
   wrong.workflow = 7;
   start(wrong);
-  EXPECT_EQ(wait_for_end().detail, "workflow 7 of a plan that has 2");
+  EXPECT_EQ(wait_for_end().detail, "the order is for workflow 7, but the plan has 2 workflows");
 }
 
 TEST_F(ChildAssignmentTest, a_processor_that_is_not_there_is_told) {
@@ -231,7 +231,7 @@ TEST_F(ChildAssignmentTest, a_processor_that_is_not_there_is_told) {
   wrong.cpus = {999};
   start(wrong);
   EXPECT_EQ(wait_for_end().how, How::kNotPrepared);
-  EXPECT_EQ(heard_.end->detail, "processor 999 does not exist or may not be used");
+  EXPECT_EQ(heard_.end->detail, "processor 999 does not exist or is not available to this process");
 }
 
 TEST_F(ChildAssignmentTest, one_that_somebody_kills_has_crashed) {
@@ -240,13 +240,13 @@ TEST_F(ChildAssignmentTest, one_that_somebody_kills_has_crashed) {
   ASSERT_EQ(::kill(static_cast<pid_t>(assignment_->pid()), SIGKILL), 0);
   const AssignmentEnd& end = wait_for_end();
   EXPECT_EQ(end.how, How::kCrashed);
-  EXPECT_EQ(end.detail, "its process was ended by signal 9 (Killed)");
+  EXPECT_EQ(end.detail, "its process was killed by signal 9 (Killed)");
 }
 
 TEST_F(ChildAssignmentTest, one_that_exits_has_crashed) {
   start(order(std::string(kExit)));
   EXPECT_EQ(wait_for_end().how, How::kCrashed);
-  EXPECT_EQ(heard_.end->detail, "its process ended with exit code 3");
+  EXPECT_EQ(heard_.end->detail, "its process exited with code 3");
   EXPECT_FALSE(heard_.prepared);
 }
 
@@ -264,8 +264,8 @@ TEST_F(ChildAssignmentTest, one_that_says_what_makes_no_sense_is_ended) {
     start(order(std::string(what)));
     const AssignmentEnd& end = wait_for_end();
     EXPECT_EQ(end.how, How::kCrashed);
-    EXPECT_THAT(end.detail, testing::AnyOf(HasSubstr("a frame of no bytes, or of too many"),
-                                           "an assignment said what makes no sense at that time"));
+    EXPECT_THAT(end.detail, testing::AnyOf(HasSubstr("a frame is empty or too large"),
+                                           "the assignment sent a message that is invalid in this state"));
     EXPECT_TRUE(heard_.seconds.empty());
     wait_until_dead(assignment_->pid());
   }
@@ -274,7 +274,7 @@ TEST_F(ChildAssignmentTest, one_that_says_what_makes_no_sense_is_ended) {
 TEST_F(ChildAssignmentTest, one_that_leaves_out_a_second_is_ended) {
   start_and_begin(order(std::string(kLeaveOut)));
   EXPECT_EQ(wait_for_end().how, How::kCrashed);
-  EXPECT_EQ(heard_.end->detail, "an assignment said what makes no sense at that time");
+  EXPECT_EQ(heard_.end->detail, "the assignment sent a message that is invalid in this state");
   ASSERT_EQ(heard_.seconds.size(), 1u);
   EXPECT_EQ(heard_.seconds[0].second, 4u);
 }

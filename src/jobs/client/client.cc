@@ -17,9 +17,9 @@ using detail::error_of;
 
 namespace {
 
-Error in_callback() { return {Code::kInCallback, "a callback must not wait: ask on another thread", {}}; }
+Error in_callback() { return {Code::kInCallback, "a callback must not block: make this call on another thread", {}}; }
 
-Error strange() { return {Code::kUnreachable, "a manager answers something else than it was asked", {}}; }
+Error strange() { return {Code::kUnreachable, "a manager's answer does not match the request", {}}; }
 
 // Sends a request, and returns the answer of its type.
 template <class Answer>
@@ -131,7 +131,7 @@ Outcome<Result> Job::wait_for(std::chrono::milliseconds most) {
   engine_->follow(following_);
   const auto deadline = std::chrono::steady_clock::now() + most;
   if (following_->wait(detail::Following::Until::kJudged, deadline)) return *following_->outcome();
-  return Error{Code::kTimeout, fmt::format("job '{}' goes on", id()), {}};
+  return Error{Code::kTimeout, fmt::format("job '{}' is still running", id()), {}};
 }
 
 Outcome<Result> Job::result() {
@@ -141,7 +141,8 @@ Outcome<Result> Job::result() {
   const bool heard = following_->wait(detail::Following::Until::kHeard, deadline);
   if (has_ended(following_->state())) following_->wait(detail::Following::Until::kJudged, deadline);
   if (const auto outcome = following_->outcome()) return *outcome;
-  if (!heard) return Error{Code::kUnreachable, fmt::format("no manager has answered about job '{}' in time", id()), {}};
+  if (!heard)
+    return Error{Code::kUnreachable, fmt::format("no manager answered a request about job '{}' in time", id()), {}};
   return Error{Code::kUnavailable,
                fmt::format("job '{}' is {}: it has no result yet", id(), to_string(following_->state())),
                {}};
@@ -239,11 +240,12 @@ Outcome<Job> Inside::submit(Client& client, const plan::Bundled& bundled, const 
   if (!answer) {
     if (!perhaps_taken(answer.error())) {
       Error refused = error_of(answer.error());
-      refused.message = "the job was not taken: " + refused.message;
+      refused.message = "the job was not accepted: " + refused.message;
       return refused;
     }
     return Error{Code::kUnconfirmed,
-                 fmt::format("job {} was not confirmed, and may be taken all the same: {}", id, answer.error().message),
+                 fmt::format("no manager confirmed job {}, but the cluster may have accepted it: {}", id,
+                             answer.error().message),
                  {}};
   }
   if (!std::holds_alternative<dispatch::Submitted>(*answer)) return strange();

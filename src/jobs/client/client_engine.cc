@@ -251,19 +251,19 @@ task<void> Engine::keep_following(Engine* self, std::shared_ptr<Following> follo
 
 Outcome<Engine::Settings> settings_of(const Options& options) {
   if (options.patience.count() <= 0 || options.silence_most.count() <= 0) {
-    return Error{Code::kInvalid, "the options patience and silence_most are more than 0", {}};
+    return Error{Code::kInvalid, "the options patience and silence_most must be more than 0", {}};
   }
   cluster::Settings settings{cluster::node_settings()};
   yaml::Diagnostics wrong(options.settings_file.empty() ? "settings" : options.settings_file);
   if (!options.settings_file.empty()) {
     const auto text = read_whole_file(options.settings_file, kSettingsBytesMax);
-    if (!text) return Error{Code::kInvalid, "the cluster's settings: " + text.error().message, {}};
+    if (!text) return Error{Code::kInvalid, "the cluster settings: " + text.error().message, {}};
     settings.read_file(*text, wrong, options.settings_file);
   }
   settings.read_environment(&store::own_environment, wrong);
   for (const std::string& one : assignments_of(options)) settings.read_option(one, wrong);
   auto config = cluster::node_config(settings, "client", wrong);
-  if (!wrong.empty() || !config) return error_of(Code::kInvalid, "the cluster's settings cannot be used", wrong.take());
+  if (!wrong.empty() || !config) return error_of(Code::kInvalid, "the cluster settings are invalid", wrong.take());
   std::vector<HostPort> managers = config->seeds;
   if (!options.managers.empty()) managers.clear();
   for (const std::string& one : options.managers) {

@@ -71,7 +71,7 @@ class Engine final : public std::enable_shared_from_this<Engine> {
   using Wish = std::variant<std::shared_ptr<Question>, Begin, End>;
 
   Engine(Settings settings, std::unique_ptr<runtime::EpollRuntime> runtime);
-  // False: the thread takes no wishes any more.
+  // False: the thread accepts no more requests.
   bool push(Wish wish);
   void call_attention();
 

@@ -67,7 +67,7 @@ task<void> Following::run(node::JobClient* client, runtime::Runtime* runtime, Du
   if (listener_ != nullptr && wants_live()) beside.spawn(follow_live(this, client, runtime, beside.cancellation()));
   Instant heard = runtime->read_clock();
   bool away = false;
-  bellwether::Error trouble{Errc::kCancelled, fmt::format("job '{}' is not followed any more", job_)};
+  bellwether::Error trouble{Errc::kCancelled, fmt::format("the client stopped following job '{}'", job_)};
   while (!follower_->final() && !stop.cancelled()) {
     const auto news = co_await follower_->next(kWatchWait, runtime->read_clock() + kWatchWait * 2, &stop);
     if (stop.cancelled()) break;

@@ -81,7 +81,7 @@ class Following final {
 
   // True once: the caller that gets true starts it.
   bool take_start() { return !started_.exchange(true); }
-  // It will never run, or not any more.
+  // run() will not be called, or has ended.
   void end(Error why);
 
   enum class Until : uint8_t {

@@ -84,7 +84,7 @@ TEST_F(ClientTest, where_nobody_listens_nothing_was_taken) {
   const auto job = (*client)->submit(scenario);
   ASSERT_FALSE(job);
   EXPECT_EQ(job.error().code, Code::kUnreachable);
-  EXPECT_THAT(job.error().message, HasSubstr("was not taken"));
+  EXPECT_THAT(job.error().message, HasSubstr("was not accepted"));
   EXPECT_EQ((*client)->attach("j").error().code, Code::kUnreachable);
   EXPECT_EQ((*client)->status("j").error().code, Code::kUnreachable);
   EXPECT_EQ((*client)->cancel("j", {}).error().code, Code::kUnreachable);

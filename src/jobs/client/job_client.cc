@@ -50,7 +50,7 @@ Errc code_of_link(Errc code) { return code == Errc::kRefused ? Errc::kUnreachabl
 Result<std::unique_ptr<JobClient>> JobClient::make(runtime::Runtime& runtime, const cluster::NodeConfig& config,
                                                    wire::Keyring keyring, Settings settings) {
   if (settings.managers.empty())
-    return fail(Errc::kInvalid, "no manager is named: write `seeds: [HOST:PORT, …]` into the settings of the cluster");
+    return fail(Errc::kInvalid, "the cluster settings name no manager; add `seeds: [HOST:PORT, …]` to them");
   BW_TRY(auto dialling, dialling_as(config, settings.name, settings.role));
   return std::unique_ptr<JobClient>(
       new JobClient(runtime, std::move(dialling), std::move(keyring), std::move(settings)));
@@ -111,7 +111,7 @@ task<Result<dispatch::Response>> JobClient::ask(dispatch::JobMessage message, In
       co_await runtime_.sleep(nap, cancel);
     }
   }
-  co_return fail(Errc::kCancelled, "it was given up");
+  co_return fail(Errc::kCancelled, "the request was cancelled");
 }
 
 task<void> JobClient::close() { co_await links_.close(kMaxClose); }

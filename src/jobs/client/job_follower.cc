@@ -21,7 +21,7 @@ task<Result<bool>> JobFollower::next(Duration wait, Instant deadline, runtime::C
   message.live_every = live_every_;
   BW_CO_TRY(const auto answer, co_await client_.ask(message, deadline, cancel));
   const auto* watched = std::get_if<dispatch::Watched>(&answer);
-  if (watched == nullptr) co_return fail(Errc::kProtocol, "a manager answers something else than it was asked");
+  if (watched == nullptr) co_return fail(Errc::kProtocol, "a manager's answer does not match the request");
   const bool news = watched->record.revision != record_.revision || watched->life != life_ ||
                     watched->seconds != seconds_ || watched->final != final_ ||
                     (live_every_ > Duration::zero() && watched->live != live_);
@@ -102,7 +102,7 @@ report::WorkflowState state_of(const dispatch::JobRecord& record, std::size_t wo
     case WorkflowState::kRunning:
     case WorkflowState::kRetrying: break;
   }
-  return {one.begun ? "stopped" : "skipped", one.begun ? "" : "the job has not got there", ran, cores};
+  return {one.begun ? "stopped" : "skipped", one.begun ? "" : "the job did not reach this workflow", ran, cores};
 }
 
 }  // namespace

@@ -145,12 +145,12 @@ bellwether::Result<plan::Bundled> bundle_of_url(const Scenario& from) {
 std::string wrong_with(const Scenario& from) {
   const bool url = !from.url.empty();
   const bool file = !from.file.empty() || !from.text.empty();
-  if (url == file) return "a scenario is a file, a text, or a URL: one of them";
-  if (url && !from.variables.empty()) return "variables belong to a scenario, not to a URL";
-  if (from.vus && (*from.vus == 0 || *from.vus > kMaxVus)) return "virtual users: 1 to 10000000";
-  if (from.duration && *from.duration <= Span::zero()) return "the duration: more than 0";
-  if (from.timeout && *from.timeout <= Span::zero()) return "the timeout: more than 0";
-  if (from.rate_per_s && !(*from.rate_per_s > 0)) return "the rate: more than 0";
+  if (url == file) return "a scenario must be exactly one of a file, a text and a URL";
+  if (url && !from.variables.empty()) return "a scenario from a URL cannot have variables";
+  if (from.vus && (*from.vus == 0 || *from.vus > kMaxVus)) return "the number of virtual users must be 1 to 10000000";
+  if (from.duration && *from.duration <= Span::zero()) return "the duration must be more than 0";
+  if (from.timeout && *from.timeout <= Span::zero()) return "the timeout must be more than 0";
+  if (from.rate_per_s && !(*from.rate_per_s > 0)) return "the rate must be more than 0";
   return {};
 }
 
@@ -206,7 +206,7 @@ bellwether::Result<bool> put_declarations(const Scenario& from, const Native& na
   const bool built = !native.artifact.empty();
   if (!built && !script::native::is_artifact(sources.text)) {
     if (!native.sign) return false;
-    return fail(Errc::kInvalid, "'{}' is no workflow in C++: there is nothing to sign", from.file);
+    return fail(Errc::kInvalid, "'{}' is not a workflow in C++, so there is nothing to sign", from.file);
   }
   // Beside the scenario, which it is itself.
   std::string file = from.file.substr(from.file.rfind('/') + 1);
@@ -286,9 +286,11 @@ tl::expected<plan::Bundled, ScenarioTrouble> bundle_of(const Scenario& from, con
   sources.file_name = from.file.empty() ? "scenario" : from.file;
   sources.text = from.text;
   if (from.text.empty() && script::native::is_source(from.file) && !native.allowed) {
-    return trouble({Errc::kInvalid, fmt::format("{}: a workflow in C++ is compiled, and signed for a cluster, by "
-                                                "`bellwether run` and `bellwether job submit`",
-                                                from.file)});
+    return trouble(
+        {Errc::kInvalid,
+         fmt::format(
+             "{}: this client cannot compile a workflow in C++; use `bellwether run` or `bellwether job submit`",
+             from.file)});
   }
   if (from.text.empty()) {
     auto text = read_whole_file(from.file, native.allowed ? signature::kProgramBytesMax : kScenarioBytesMax);

@@ -115,10 +115,10 @@ TEST(ScenarioFiles, a_view_of_a_small_file_is_a_copy_and_of_a_large_one_the_file
 
 TEST(ScenarioFiles, what_makes_no_sense_is_refused_before_anything_is_read) {
   Scenario scenario;
-  EXPECT_THAT(refused(scenario).message, HasSubstr("one of them"));
+  EXPECT_THAT(refused(scenario).message, HasSubstr("exactly one of"));
   scenario.url = "http://127.0.0.1:1/";
   scenario.file = "shop.yaml";
-  EXPECT_THAT(refused(scenario).message, HasSubstr("one of them"));
+  EXPECT_THAT(refused(scenario).message, HasSubstr("exactly one of"));
   scenario.file.clear();
   scenario.variables = {{"A", "b"}};
   EXPECT_THAT(refused(scenario).message, HasSubstr("variables"));

@@ -61,8 +61,7 @@ void JobKernel::plan_group(Instant now, JobEffects& out) {
     }
     if (!no_workers_since_) no_workers_since_ = now;
     if (now - *no_workers_since_ < rules_.worker_wait) return;
-    const std::string why =
-        fmt::format("no worker that takes work was there for {} s", rules_.worker_wait.ns() / 1'000'000'000);
+    const std::string why = fmt::format("no worker accepted work for {} s", rules_.worker_wait.ns() / 1'000'000'000);
     for (const uint16_t w : ready) book_.become(w, WorkflowState::kFailed, why, out);
     no_workers_since_.reset();
     book_.skip_dependents(out);
@@ -80,7 +79,7 @@ void JobKernel::plan_group(Instant now, JobEffects& out) {
     for (uint32_t i = 0; i < grant.cores; ++i) parts[i] = i;
     record_.workflows[grant.workflow].parts = grant.cores;
     if (!pool_.place(now, grant.workflow, parts, false))
-      return take_group_back(now, "the workers' cores are taken", false, out);
+      return take_group_back(now, "no cores of workers are free", false, out);
     book_.become(grant.workflow, WorkflowState::kAssigned, {}, out);
   }
   if (record_.state == JobState::kQueued) book_.become(JobState::kDispatching, {}, out);
@@ -100,7 +99,7 @@ void JobKernel::fill_gaps(Instant now, JobEffects& out) {
     if (hopeless(now, w)) {
       gap_since_.erase(w);
       if (one.begun) continue;
-      return take_group_back(now, "its assignment was refused or its worker died, and nobody else has room", true, out);
+      return take_group_back(now, "its worker refused the assignment or died, and no other worker has room", true, out);
     }
     // Before the begin nothing is squeezed in: it would distort the whole measurement.
     if (!one.begun) {
@@ -138,7 +137,7 @@ void JobKernel::take_group_back(Instant now, const std::string& why, bool counts
     gap_since_.erase(w);
     one.parts = 0;
     if (enough) {
-      book_.become(w, WorkflowState::kFailed, "could not be handed out: " + why, out);
+      book_.become(w, WorkflowState::kFailed, "could not be assigned: " + why, out);
     } else if (one.state == WorkflowState::kAssigned) {
       book_.become(w, WorkflowState::kRetrying, why, out);
     }
@@ -185,7 +184,7 @@ void JobKernel::offered(Instant now, AssignmentId id, OfferAnswer answer, const 
     book_.add_event(now, "assignment_refused", fmt::format("worker '{}': {}", assignment->worker, why));
   }
   // A worker that did not answer may have it all the same.
-  out.push_back(job_effect::Stop{id, StopHow::kAtOnce, "it is given to somebody else"});
+  out.push_back(job_effect::Stop{id, StopHow::kAtOnce, "it is reassigned"});
   lose(now, *assignment, why, out);
   if (answer == OfferAnswer::kBroken && !spare) book_.fail_workflow(now, workflow, WorkflowState::kFailed, why, out);
   advance(now, out);
@@ -195,7 +194,7 @@ void JobKernel::begin_assignment(Instant now, AssignmentRecord& assignment, JobE
   if (book_.is_spare(assignment) || now < book_.runs_elsewhere_until(assignment)) return;
   if (book_.is_past(now, assignment.workflow)) {
     BW_PROBE("dispatch: an assignment is ready when its workflow is over");
-    out.push_back(job_effect::Stop{assignment.id, StopHow::kAtOnce, "its workflow is over"});
+    out.push_back(job_effect::Stop{assignment.id, StopHow::kAtOnce, "its workflow has ended"});
     book_.set(now, assignment, AssignmentState::kGone);
     return;
   }
@@ -214,7 +213,7 @@ void JobKernel::begin_assignment(Instant now, AssignmentRecord& assignment, JobE
     assignment.from += static_cast<uint64_t>((now - planned).ns() / 1'000'000'000);
     book_.write_losses(assignment.workflow, parts_of(assignment.parts), book_.elapsed(now));
     book_.add_event(now, "assignment_moved",
-                    fmt::format("worker '{}' goes on with {} of {} parts of '{}'", assignment.worker,
+                    fmt::format("worker '{}' continues {} of {} parts of '{}'", assignment.worker,
                                 assignment.parts.count, assignment.parts.of, spec_[assignment.workflow].name));
   }
   assignment.streams = true;
@@ -280,7 +279,7 @@ void JobKernel::ended(Instant now, AssignmentId id, const AssignmentEnd& end, Jo
   AssignmentRecord* assignment = book_.find(id);
   if (!book_.owned || assignment == nullptr || !is_live(*assignment) || assignment->end) return;
   if (book_.is_spare(*assignment)) {
-    lose(now, *assignment, "it ended before it could go on", out);
+    lose(now, *assignment, "it ended before it could take over", out);
     return advance(now, out);
   }
   // This owner does not know of the begin: the worker's answer to its question brings the rest too.
@@ -309,7 +308,7 @@ void JobKernel::finish(Instant now, AssignmentRecord& assignment, JobEffects& ou
                        !is_final(record_.workflows[workflow].state);
   const bool left = end.outcome == AssignmentOutcome::kLeft || unasked;
   if (assignment.handed_over && pool_.is_leaving(assignment)) {
-    book_.add_event(now, "worker_left", whose + ": it leaves the cluster, and has handed over");
+    book_.add_event(now, "worker_left", whose + ": the worker leaves the cluster and has handed over");
   }
   if ((end.outcome == AssignmentOutcome::kIsolated || left) && assignment.handed_over) {
     const Duration ran = seconds(record_.workflows[workflow].base_second) + end.ran;
@@ -321,15 +320,15 @@ void JobKernel::finish(Instant now, AssignmentRecord& assignment, JobEffects& ou
       pool_.exclude(now, assignment);
       book_.add_event(
           now, "worker_left",
-          whose + (unasked && !pool_.is_leaving(assignment) ? ": it was stopped by one who did not write down why"
-                                                            : ": it leaves the cluster"));
+          whose + (unasked && !pool_.is_leaving(assignment) ? ": an owner stopped it without recording the reason"
+                                                            : ": the worker leaves the cluster"));
     } else {
-      book_.add_event(now, "worker_isolated", whose + " heard of no owner of the job, and stopped");
+      book_.add_event(now, "worker_isolated", whose + " heard from no owner of the job and stopped");
     }
-    lose(now, assignment, left ? "its worker has left" : "it was cut off", out);
+    lose(now, assignment, left ? "its worker has left" : "it was isolated", out);
   } else if (end.outcome == AssignmentOutcome::kOvertime) {
-    book_.add_event(now, "assignment_overtime", whose + " ran for too long");
-    book_.fail_workflow(now, workflow, WorkflowState::kTimedOut, "ran for longer than it may", out);
+    book_.add_event(now, "assignment_overtime", whose + " exceeded its time limit");
+    book_.fail_workflow(now, workflow, WorkflowState::kTimedOut, "exceeded its time limit", out);
   } else if (end.outcome == AssignmentOutcome::kTimedOut && !book_.is_stopped(workflow)) {
     time_.time_out(now, workflow, out);
   } else if (is_failure(end.outcome)) {
@@ -372,8 +371,8 @@ void JobKernel::sighted(Instant now, const std::string& worker, uint64_t life,
     const auto sight = std::find_if(sights.begin(), sights.end(),
                                     [&](const AssignmentSight& one) { return one.assignment == assignment.id; });
     if (assignment.life != life || sight == sights.end()) {
-      book_.add_event(now, "assignment_lost", fmt::format("worker '{}' does not have it any more", worker));
-      lose(now, assignment, "its worker does not have it any more", out);
+      book_.add_event(now, "assignment_lost", fmt::format("worker '{}' no longer has it", worker));
+      lose(now, assignment, "its worker no longer has it", out);
       continue;
     }
     if (book_.is_spare(assignment)) {

@@ -194,7 +194,7 @@ void JobBook::add_loss(uint16_t workflow, const std::string& how, uint32_t parts
   }
   plan::Loss& last = record.losses.back();
   last = {std::min(last.from, loss.from), std::max(last.to, loss.to), std::max(last.ratio, loss.ratio),
-          "several losses, more than are listed one by one"};
+          "several losses, merged because the list is full"};
 }
 
 void JobBook::write_losses(uint16_t workflow, const std::vector<uint32_t>& parts, Duration until) {
@@ -212,7 +212,7 @@ void JobBook::write_losses(uint16_t workflow, const std::vector<uint32_t>& parts
     if (last == nullptr && once) continue;
     auto& [count, who] = lost[last == nullptr ? begin : last->lost_from];
     ++count;
-    who = last == nullptr ? "nobody had begun with it" : how_lost(*last);
+    who = last == nullptr ? "no worker had started it" : how_lost(*last);
   }
   for (const auto& [from, what] : lost) add_loss(workflow, what.second, what.first, from, std::max(from, until));
 }
@@ -226,8 +226,8 @@ void JobBook::lose_gaps(uint16_t workflow, const std::vector<uint32_t>& parts, D
   for (const AssignmentRecord& assignment : record.assignments) {
     if (assignment.workflow == workflow && assignment.left > 0) from = std::min(from, assignment.lost_from);
   }
-  add_loss(workflow, format_count(left, "iteration") + " that nobody was left for", static_cast<uint32_t>(parts.size()),
-           from, until);
+  add_loss(workflow, format_count(left, "iteration") + " that no remaining worker could run",
+           static_cast<uint32_t>(parts.size()), from, until);
 }
 
 // Others begin no iteration that it may have begun; those of them that it did not report are lost.
@@ -242,7 +242,7 @@ void JobBook::lose_iterations(Instant now, AssignmentRecord& assignment) {
   assignment.left = assignment.iterations - begun;
   if (begun <= told.ended) return;
   add_loss(assignment.workflow,
-           fmt::format("{} with {} that it may have begun", how_lost(assignment),
+           fmt::format("{} with {} that it may have started", how_lost(assignment),
                        format_count(begun - told.ended, "iteration")),
            assignment.parts.count, assignment.lost_from, std::max(ran, assignment.lost_from));
 }

@@ -141,7 +141,7 @@ void JobKernel::pool(Instant now, std::vector<WorkerSight> workers, JobEffects& 
         std::find_if(record_.assignments.begin(), record_.assignments.end(), [&](const AssignmentRecord& assignment) {
           return is_live(assignment) && assignment.worker == worker.name && assignment.life != worker.life;
         });
-    if (older != record_.assignments.end()) worker_gone(now, worker.name, older->life, "it was started again", out);
+    if (older != record_.assignments.end()) worker_gone(now, worker.name, older->life, "it was restarted", out);
   }
   advance(now, out);
 }
@@ -180,11 +180,11 @@ void JobKernel::tick(Instant now, JobEffects& out) {
     const uint16_t workflow = assignment->workflow;
     const bool asked_to_stop =
         assignment->state == AssignmentState::kStopping || assignment->handed_over || book_.is_spare(*assignment);
-    lose(now, *assignment, "it gave no result in time", out);
+    lose(now, *assignment, "it delivered no result in time", out);
     if (!asked_to_stop && !is_final(record_.workflows[workflow].state)) {
-      book_.fail_workflow(now, workflow, WorkflowState::kFailed,
-                          fmt::format("no result of '{}' from worker '{}'", spec_[workflow].name, assignment->worker),
-                          out);
+      book_.fail_workflow(
+          now, workflow, WorkflowState::kFailed,
+          fmt::format("the result of '{}' from worker '{}' is missing", spec_[workflow].name, assignment->worker), out);
     }
   }
   if (time_.timeout_at() <= now) {
@@ -262,7 +262,7 @@ void JobKernel::adopted(Instant now, JobEffects& out) {
     BW_PROBE("dispatch: a worker did not say what it runs");
     asking_.clear();
   }
-  if (book_.zero) book_.add_event(now, "owner_changed", "another manager goes on with the run");
+  if (book_.zero) book_.add_event(now, "owner_changed", "another manager continues the run");
   for (std::size_t i = 0; i < record_.assignments.size(); ++i) {
     AssignmentRecord& assignment = record_.assignments[i];
     const WorkflowRecord& one = record_.workflows[assignment.workflow];
@@ -340,11 +340,11 @@ void JobKernel::judge(Instant now, uint16_t workflow, JobEffects& out) {
   } else if (stopped && spec_[workflow].is_teardown && teardown_.was_stopped(workflow)) {
     book_.become(workflow, WorkflowState::kCancelled, record_.stop->why, out);
   } else if (some) {
-    book_.become(workflow, WorkflowState::kRunning, "what was lost of it stays lost", out);
+    book_.become(workflow, WorkflowState::kRunning, "its lost parts stay lost", out);
     book_.become(workflow, WorkflowState::kCompleted, {}, out);
   } else {
     book_.become(workflow, WorkflowState::kFailed,
-                 fmt::format("no worker was left that could run '{}'", spec_[workflow].name), out);
+                 fmt::format("no remaining worker could run '{}'", spec_[workflow].name), out);
   }
 }
 

@@ -75,13 +75,15 @@ bool JobLayers::pass_border(Instant now, JobEffects& out) {
   if (!border_since_) border_since_ = book_.adopted && book_.zero ? book_.end_of_last() : now;
   if (now - *border_since_ >= rules_.layer_sync_limit) {
     BW_PROBE("dispatch: a layer does not begin for want of a quorum");
-    const std::string why = fmt::format("no quorum of managers for {} s, when what it depends on had ended",
-                                        rules_.layer_sync_limit.ns() / 1'000'000'000);
+    const std::string why =
+        fmt::format("no quorum of managers for {} s after the workflows that it depends on had ended",
+                    rules_.layer_sync_limit.ns() / 1'000'000'000);
     book_.add_event(now, "layer_sync_failed", why);
     for (uint16_t w = 0; w < spec_.size(); ++w) {
       if (is_final(all[w].state)) continue;
       if (!spec_[w].is_teardown && !all[w].begun) {
-        book_.add_loss(w, "never begun", std::max(all[w].parts, 1U), book_.elapsed(*border_since_), book_.elapsed(now));
+        book_.add_loss(w, "never started", std::max(all[w].parts, 1U), book_.elapsed(*border_since_),
+                       book_.elapsed(now));
       }
       book_.become(w, all[w].state == WorkflowState::kPending ? WorkflowState::kSkipped : WorkflowState::kFailed, why,
                    out);

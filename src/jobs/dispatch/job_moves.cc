@@ -31,13 +31,13 @@ void JobMoves::empty_workers(Instant now, JobEffects& out) {
     if (spec_[assignment.workflow].counted) {
       // Its running iterations end there; when it has reported them, others continue with the rest.
       not_moved_.insert(id);
-      out.push_back(job_effect::Stop{id, StopHow::kGraceful, "its worker leaves, and others go on with the rest"});
+      out.push_back(job_effect::Stop{id, StopHow::kGraceful, "its worker leaves, and other workers continue the rest"});
       continue;
     }
     if (pool_.place(now, assignment.workflow, parts_of(assignment.parts), true, id)) continue;
     BW_PROBE("dispatch: nobody has room for what a worker runs that leaves");
     not_moved_.insert(id);
-    out.push_back(job_effect::Stop{id, StopHow::kAtOnce, "its worker leaves, and nobody has room for it"});
+    out.push_back(job_effect::Stop{id, StopHow::kAtOnce, "its worker leaves, and no other worker has room for it"});
   }
 }
 
@@ -126,7 +126,7 @@ void JobMoves::move_on(Instant now, JobEffects& out) {
       if (handing_over_.insert(id).second) out.push_back(job_effect::HandOver{id});
     } else if (book_.moment(from.until) <= now + rules_.hand_over_least) {
       BW_PROBE("dispatch: not all were ready in time to take over");
-      call_off(now, from, "not all that were to go on with it have said so in time", out);
+      call_off(now, from, "not all workers that were to continue it confirmed in time", out);
     }
   }
 }
@@ -154,8 +154,8 @@ void JobMoves::promote(Instant now, AssignmentRecord& follower, JobEffects& out)
   out.push_back(job_effect::OpenStream{follower.id});
   if (follower.worker != from.worker || follower.life != from.life) {
     book_.add_event(now, "assignment_moved",
-                    fmt::format("worker '{}' goes on from second {} with {}, from worker '{}'", follower.worker,
-                                from.until, words_of(follower, spec_[follower.workflow].name), from.worker));
+                    fmt::format("worker '{}' continues, from second {}, {} of worker '{}'", follower.worker, from.until,
+                                words_of(follower, spec_[follower.workflow].name), from.worker));
   }
   if (one.state == WorkflowState::kRetrying) book_.become(follower.workflow, WorkflowState::kAssigned, {}, out);
   if (one.state == WorkflowState::kAssigned && book_.gaps(follower.workflow).empty()) {
@@ -173,12 +173,13 @@ void JobMoves::call_off(Instant now, AssignmentRecord& from, const std::string& 
   }
   for (const AssignmentId id : book_.followers_of(from.id)) {
     AssignmentRecord& follower = *book_.find(id);
-    out.push_back(job_effect::Stop{id, StopHow::kAtOnce, "the assignment that it was to follow goes on"});
+    out.push_back(job_effect::Stop{id, StopHow::kAtOnce, "the assignment that it was to replace continues"});
     if (late && taking_over_.contains(id)) {
       book_.add_event(
           now, "extra_load",
-          fmt::format("worker '{}' has begun with {}, which worker '{}' still runs: its requests are not counted",
-                      follower.worker, words_of(follower, spec_[from.workflow].name), from.worker));
+          fmt::format(
+              "worker '{}' has started {}, which worker '{}' still runs: requests of the former are not counted",
+              follower.worker, words_of(follower, spec_[from.workflow].name), from.worker));
     }
     taking_over_.erase(id);
     book_.set(now, follower, AssignmentState::kGone);
@@ -201,7 +202,7 @@ std::vector<AssignmentId> JobMoves::release_followers(Instant now, const Assignm
       promote(now, follower, out);
     } else {
       // It may begin or not: from now on others run its parts.
-      out.push_back(job_effect::Stop{id, StopHow::kAtOnce, "it is given to somebody else"});
+      out.push_back(job_effect::Stop{id, StopHow::kAtOnce, "it is reassigned"});
       book_.set(now, follower, AssignmentState::kGone);
     }
   }

@@ -88,65 +88,64 @@ bool is_moment(WallTime at) { return at.unix_ns >= 0 && at <= kLatestTime; }
 
 // The fault; null if all is well.
 const char* wrong_with(const WorkflowRecord& workflow) {
-  if (static_cast<std::size_t>(workflow.state) >= kWorkflowStates) return "a state that does not exist";
+  if (static_cast<std::size_t>(workflow.state) >= kWorkflowStates) return "an unknown state";
   if (workflow.parts > kMaxParts) return "too many parts";
-  if (workflow.base_second > kMaxSeconds) return "a second that cannot be";
+  if (workflow.base_second > kMaxSeconds) return "an impossible second";
   return nullptr;
 }
 
 const char* wrong_with(const AssignmentEnd& end) {
-  if (static_cast<std::size_t>(end.outcome) >= kAssignmentOutcomes) return "an outcome that does not exist";
-  if (end.last_number > kMaxSeconds) return "a number of its stream that cannot be";
-  if (!is_span(end.ran)) return "a time that cannot be";
+  if (static_cast<std::size_t>(end.outcome) >= kAssignmentOutcomes) return "an unknown outcome";
+  if (end.last_number > kMaxSeconds) return "an impossible number of its stream";
+  if (!is_span(end.ran)) return "an impossible time";
   return nullptr;
 }
 
 const char* wrong_with(const AssignmentRecord& assignment, const JobRecord& record) {
   if (assignment.id == AssignmentId() || assignment.id.value() > record.last_assignment)
-    return "an id that was never given";
-  if (assignment.workflow >= record.workflows.size()) return "a workflow that is not there";
-  if (!is_worker_name(assignment.worker)) return "a worker's name that is none";
-  if (!is_good(assignment.parts)) return "parts that are none";
+    return "an id that was never assigned";
+  if (assignment.workflow >= record.workflows.size()) return "a workflow that does not exist";
+  if (!is_worker_name(assignment.worker)) return "an invalid name of a worker";
+  if (!is_good(assignment.parts)) return "invalid parts";
   if (assignment.cores > kMaxParts) return "too many cores";
-  if (static_cast<std::size_t>(assignment.state) >= kAssignmentStates) return "a state that does not exist";
-  if (assignment.from > kMaxSeconds) return "a second that cannot be";
-  if (!is_span(assignment.lost_from) || !is_span(assignment.extended)) return "a time that cannot be";
+  if (static_cast<std::size_t>(assignment.state) >= kAssignmentStates) return "an unknown state";
+  if (assignment.from > kMaxSeconds) return "an impossible second";
+  if (!is_span(assignment.lost_from) || !is_span(assignment.extended)) return "an impossible time";
   using enum AssignmentState;
-  if (assignment.state == kRunning && !assignment.streams) return "no stream, and it runs";
-  if (assignment.state == kEnded && !assignment.end) return "no end, and it has ended";
-  if (assignment.follows >= assignment.id) return "an assignment to follow that was not there before";
-  if (assignment.until > kMaxSeconds) return "a second that cannot be";
+  if (assignment.state == kRunning && !assignment.streams) return "the state running without a stream";
+  if (assignment.state == kEnded && !assignment.end) return "the state ended without an end";
+  if (assignment.follows >= assignment.id) return "a predecessor that did not exist before it";
+  if (assignment.until > kMaxSeconds) return "an impossible second";
   if (assignment.handed_over && (assignment.until == 0 || !assignment.streams))
-    return "nothing to hand over, and it has";
-  if (assignment.left > assignment.iterations) return "more iterations left than it had";
+    return "a hand-over without a second or a stream";
+  if (assignment.left > assignment.iterations) return "more remaining iterations than it started with";
   return assignment.end ? wrong_with(*assignment.end) : nullptr;
 }
 
 const char* wrong_with(const JobRecord& record) {
-  if (!is_bundle_hash(record.bundle)) return "a hash of its bundle that is none";
-  if (static_cast<std::size_t>(record.state) >= kJobStates) return "a state that does not exist";
+  if (!is_bundle_hash(record.bundle)) return "an invalid hash of its bundle";
+  if (static_cast<std::size_t>(record.state) >= kJobStates) return "an unknown state";
   if (!is_moment(record.submitted) || !is_moment(record.started) || !is_moment(record.ended) ||
       !is_span(record.elapsed)) {
-    return "a time that cannot be";
+    return "an impossible time";
   }
   if (record.stop && (static_cast<std::size_t>(record.stop->cause) >= kStopCauses ||
                       static_cast<std::size_t>(record.stop->how) >= kStopHows)) {
-    return "a stop for a reason or in a way that does not exist";
+    return "a stop with an unknown cause or manner";
   }
   if (record.workflows.size() > kMaxWorkflows) return "too many workflows";
   if (record.assignments.size() > kMaxAssignments) return "too many assignments";
   if (record.losses.size() > kMaxLosses) return "too many losses";
   if (record.events.size() > kMaxJobEvents) return "too many events";
   if (record.findings.size() > plan::kMaxFindings) return "too many findings";
-  if (!std::all_of(record.findings.begin(), record.findings.end(), plan::is_possible))
-    return "a finding that cannot be";
+  if (!std::all_of(record.findings.begin(), record.findings.end(), plan::is_possible)) return "an impossible finding";
   for (const plan::Loss& loss : record.losses) {
     // In this form it also refuses NaN.
-    if (!(loss.ratio >= 0 && loss.ratio <= 1)) return "a loss of less than nothing or more than all";
+    if (!(loss.ratio >= 0 && loss.ratio <= 1)) return "a loss whose ratio is not between 0 and 1";
     if (!is_span(loss.from) || !is_span(loss.to) || loss.to < loss.from) return "a loss that ends before it begins";
   }
   const auto early = [](const JobEvent& event) { return !is_span(event.at); };
-  if (std::any_of(record.events.begin(), record.events.end(), early)) return "an event at a time that cannot be";
+  if (std::any_of(record.events.begin(), record.events.end(), early)) return "an event at an impossible time";
   return nullptr;
 }
 
@@ -187,7 +186,7 @@ JobSpec spec_of(const plan::Plan& plan) {
 std::string_view to_string(AssignmentState state) { return kStates.at(static_cast<std::size_t>(state)); }
 
 Status check_record(const JobRecord& record) {
-  if (!is_job_id(record.id)) return fail(Errc::kInvalid, "the record of a job whose id is none");
+  if (!is_job_id(record.id)) return fail(Errc::kInvalid, "the record of a job with an invalid id");
   const std::string whose = fmt::format("the record of job {} has ", record.id);
   if (const char* wrong = wrong_with(record)) return fail(Errc::kInvalid, whose + wrong);
   for (std::size_t i = 0; i < record.workflows.size(); ++i) {

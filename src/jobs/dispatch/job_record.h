@@ -103,8 +103,8 @@ class Life {
   Status become(State to) {
     if (to == state_) return {};
     if (!may_become(state_, to)) {
-      return fail(Errc::kInvalid,
-                  "what is " + std::string(to_string(state_)) + " does not become " + std::string(to_string(to)));
+      return fail(Errc::kInvalid, "the state cannot change from " + std::string(to_string(state_)) + " to " +
+                                      std::string(to_string(to)));
     }
     state_ = to;
     return {};
@@ -162,7 +162,7 @@ struct AssignmentRecord {
   uint32_t extensions = 0;   // grants of more time
   Duration extended;         // their sum
   uint64_t iterations = 0;   // that it may begin, of a workflow which counts them
-  uint64_t left = 0;         // of these, when it is gone, those that others may begin
+  uint64_t left = 0;         // after it is gone: how many of these others may begin
   bool operator==(const AssignmentRecord&) const = default;
 };
 

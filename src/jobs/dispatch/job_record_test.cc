@@ -56,23 +56,24 @@ TEST(JobRecord, a_record_of_every_state_is_good) {
 
 TEST(JobRecord, what_no_owner_could_have_written_is_refused) {
   const Duration ages = Duration::hours(24 * 365 * 20);
-  EXPECT_TRUE(refuses([](auto& s) { s.id = "a/b"; }, "whose id is none"));
-  EXPECT_TRUE(refuses([](auto& s) { s.bundle.clear(); }, "a hash"));
-  EXPECT_TRUE(refuses([](auto& s) { s.state = static_cast<JobState>(kJobStates); }, "a state"));
-  EXPECT_TRUE(refuses([](auto& s) { s.submitted.unix_ns = -1; }, "a time"));
-  EXPECT_TRUE(refuses([](auto& s) { s.started.unix_ns = INT64_MAX; }, "a time"));
-  EXPECT_TRUE(refuses([](auto& s) { s.ended.unix_ns = INT64_MIN; }, "a time"));
-  EXPECT_TRUE(refuses([](auto& s) { s.elapsed = Duration::nanos(-1); }, "a time"));
-  EXPECT_TRUE(refuses([&](auto& s) { s.elapsed = ages; }, "a time"));
+  EXPECT_TRUE(refuses([](auto& s) { s.id = "a/b"; }, "with an invalid id"));
+  EXPECT_TRUE(refuses([](auto& s) { s.bundle.clear(); }, "an invalid hash"));
+  EXPECT_TRUE(refuses([](auto& s) { s.state = static_cast<JobState>(kJobStates); }, "an unknown state"));
+  EXPECT_TRUE(refuses([](auto& s) { s.submitted.unix_ns = -1; }, "an impossible time"));
+  EXPECT_TRUE(refuses([](auto& s) { s.started.unix_ns = INT64_MAX; }, "an impossible time"));
+  EXPECT_TRUE(refuses([](auto& s) { s.ended.unix_ns = INT64_MIN; }, "an impossible time"));
+  EXPECT_TRUE(refuses([](auto& s) { s.elapsed = Duration::nanos(-1); }, "an impossible time"));
+  EXPECT_TRUE(refuses([&](auto& s) { s.elapsed = ages; }, "an impossible time"));
   EXPECT_TRUE(refuses([](auto& s) { s.stop->cause = static_cast<JobStop::Cause>(kStopCauses); }, "a stop"));
   EXPECT_TRUE(refuses([](auto& s) { s.stop->how = static_cast<StopHow>(2); }, "a stop"));
   EXPECT_TRUE(refuses([](auto& s) { s.workflows.resize(kMaxWorkflows + 1); }, "too many workflows"));
   EXPECT_TRUE(refuses([](auto& s) { s.assignments.resize(kMaxAssignments + 1); }, "too many assignments"));
   EXPECT_TRUE(refuses([](auto& s) { s.losses.resize(kMaxLosses + 1); }, "too many losses"));
   EXPECT_TRUE(refuses([](auto& s) { s.events.resize(kMaxJobEvents + 1); }, "too many events"));
-  EXPECT_TRUE(refuses([](auto& s) { s.events[0].at = Duration::nanos(-1); }, "an event"));
-  EXPECT_TRUE(refuses([](auto& s) { s.losses[0].ratio = 1.01; }, "a loss of"));
-  EXPECT_TRUE(refuses([](auto& s) { s.losses[0].ratio = std::numeric_limits<double>::quiet_NaN(); }, "a loss of"));
+  EXPECT_TRUE(refuses([](auto& s) { s.events[0].at = Duration::nanos(-1); }, "an event at an impossible time"));
+  EXPECT_TRUE(refuses([](auto& s) { s.losses[0].ratio = 1.01; }, "a loss whose ratio"));
+  EXPECT_TRUE(
+      refuses([](auto& s) { s.losses[0].ratio = std::numeric_limits<double>::quiet_NaN(); }, "a loss whose ratio"));
   EXPECT_TRUE(refuses([](auto& s) { s.losses[0].to = Duration::millis(999); }, "a loss that ends"));
   EXPECT_TRUE(refuses([](auto& s) { s.losses[0].from = Duration::nanos(-1); }, "a loss that ends"));
   EXPECT_TRUE(refuses([&](auto& s) { s.losses[0].to = ages; }, "a loss that ends"));
@@ -80,9 +81,10 @@ TEST(JobRecord, what_no_owner_could_have_written_is_refused) {
 
 TEST(JobRecord, workflows_that_cannot_be_are_refused) {
   EXPECT_TRUE(refuses([](auto& s) { s.workflows[1].state = static_cast<WorkflowState>(kWorkflowStates); },
-                      "workflow 1 with a state"));
+                      "workflow 1 with an unknown state"));
   EXPECT_TRUE(refuses([](auto& s) { s.workflows[0].parts = kMaxParts + 1; }, "workflow 0 with too many parts"));
-  EXPECT_TRUE(refuses([](auto& s) { s.workflows[0].base_second = kMaxSeconds + 1; }, "workflow 0 with a second"));
+  EXPECT_TRUE(
+      refuses([](auto& s) { s.workflows[0].base_second = kMaxSeconds + 1; }, "workflow 0 with an impossible second"));
 }
 
 TEST(JobRecord, assignments_that_cannot_be_are_refused) {
@@ -90,37 +92,40 @@ TEST(JobRecord, assignments_that_cannot_be_are_refused) {
   EXPECT_TRUE(refuses([](auto& s) { s.last_assignment = 5; }, "assignment 6 with an id"));
   EXPECT_TRUE(refuses([](auto& s) { s.assignments[1].id = AssignmentId(1); }, "two assignments with one id"));
   EXPECT_TRUE(refuses([](auto& s) { s.assignments[0].workflow = 2; }, "assignment 1 with a workflow"));
-  EXPECT_TRUE(refuses([](auto& s) { s.assignments[0].worker.clear(); }, "assignment 1 with a worker's name"));
-  EXPECT_TRUE(refuses([](auto& s) { s.assignments[0].parts.count = 0; }, "assignment 1 with parts"));
+  EXPECT_TRUE(
+      refuses([](auto& s) { s.assignments[0].worker.clear(); }, "assignment 1 with an invalid name of a worker"));
+  EXPECT_TRUE(refuses([](auto& s) { s.assignments[0].parts.count = 0; }, "assignment 1 with invalid parts"));
   EXPECT_TRUE(refuses([](auto& s) { s.assignments[0].cores = kMaxParts + 1; }, "assignment 1 with too many cores"));
   EXPECT_TRUE(refuses([](auto& s) { s.assignments[0].state = static_cast<AssignmentState>(kAssignmentStates); },
-                      "assignment 1 with a st"));
-  EXPECT_TRUE(refuses([](auto& s) { s.assignments[0].from = kMaxSeconds + 1; }, "assignment 1 with a second"));
-  EXPECT_TRUE(refuses([](auto& s) { s.assignments[0].follows = s.assignments[0].id; },
-                      "assignment 1 with an assignment to follow"));
-  EXPECT_TRUE(refuses([](auto& s) { s.assignments[0].until = kMaxSeconds + 1; }, "assignment 1 with a second"));
+                      "assignment 1 with an unknown state"));
+  EXPECT_TRUE(
+      refuses([](auto& s) { s.assignments[0].from = kMaxSeconds + 1; }, "assignment 1 with an impossible second"));
+  EXPECT_TRUE(
+      refuses([](auto& s) { s.assignments[0].follows = s.assignments[0].id; }, "assignment 1 with a predecessor"));
+  EXPECT_TRUE(
+      refuses([](auto& s) { s.assignments[0].until = kMaxSeconds + 1; }, "assignment 1 with an impossible second"));
 }
 
 TEST(JobRecord, an_assignment_whose_state_contradicts_itself_is_refused) {
   using enum AssignmentState;
-  EXPECT_TRUE(refuses([](auto& s) { of(s, kRunning).streams = false; }, "no stream"));
-  EXPECT_TRUE(refuses([](auto& s) { of(s, kEnded).end.reset(); }, "no end"));
-  EXPECT_TRUE(refuses([](auto& s) { of(s, kRunning).handed_over = true; }, "nothing to hand over"));
+  EXPECT_TRUE(refuses([](auto& s) { of(s, kRunning).streams = false; }, "without a stream"));
+  EXPECT_TRUE(refuses([](auto& s) { of(s, kEnded).end.reset(); }, "without an end"));
+  EXPECT_TRUE(refuses([](auto& s) { of(s, kRunning).handed_over = true; }, "a hand-over without"));
   EXPECT_TRUE(refuses(
       [](auto& s) {
         of(s, kOffered).until = 3;
         of(s, kOffered).streams = false;
         of(s, kOffered).handed_over = true;
       },
-      "nothing to hand over"));
+      "a hand-over without"));
   EXPECT_TRUE(refuses([](auto& s) { of(s, kEnded).end->outcome = static_cast<AssignmentOutcome>(kAssignmentOutcomes); },
-                      "an outcome"));
-  EXPECT_TRUE(refuses([](auto& s) { of(s, kEnded).end->last_number = kMaxSeconds + 1; }, "a number"));
-  EXPECT_TRUE(refuses([](auto& s) { of(s, kEnded).end->ran = Duration::max(); }, "a time"));
-  EXPECT_TRUE(refuses([](auto& s) { of(s, kEnded).end->ran = Duration::nanos(-1); }, "a time"));
-  EXPECT_TRUE(refuses([](auto& s) { of(s, kGone).lost_from = Duration::nanos(-1); }, "a time"));
+                      "an unknown outcome"));
+  EXPECT_TRUE(refuses([](auto& s) { of(s, kEnded).end->last_number = kMaxSeconds + 1; }, "an impossible number"));
+  EXPECT_TRUE(refuses([](auto& s) { of(s, kEnded).end->ran = Duration::max(); }, "an impossible time"));
+  EXPECT_TRUE(refuses([](auto& s) { of(s, kEnded).end->ran = Duration::nanos(-1); }, "an impossible time"));
+  EXPECT_TRUE(refuses([](auto& s) { of(s, kGone).lost_from = Duration::nanos(-1); }, "an impossible time"));
   const plan::Finding backwards{plan::Saturation::kCpu, Duration::seconds(2), Duration::seconds(1), 1, true};
-  EXPECT_TRUE(refuses([&](auto& s) { s.findings = {backwards}; }, "a finding that cannot be"));
+  EXPECT_TRUE(refuses([&](auto& s) { s.findings = {backwards}; }, "an impossible finding"));
   EXPECT_TRUE(refuses([](auto& s) { s.findings.resize(plan::kMaxFindings + 1); }, "too many findings"));
 }
 

@@ -77,7 +77,7 @@ TEST(JobStates, cancelling_wins_over_a_completion_until_that_is_recorded) {
   ASSERT_TRUE(job.become(JobState::kCancelling));
   const Status late = job.become(JobState::kCompleted);
   ASSERT_FALSE(late);
-  EXPECT_EQ(late.error().message, "what is cancelling does not become completed");
+  EXPECT_EQ(late.error().message, "the state cannot change from cancelling to completed");
   EXPECT_EQ(job.state(), JobState::kCancelling);
 
   Life<JobState> other(JobState::kCompleting);

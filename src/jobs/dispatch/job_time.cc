@@ -41,7 +41,7 @@ MoreTime JobTime::more_time(Instant now, const ExtendMessage& message, bool susp
   MoreTime answer;
   AssignmentRecord* assignment = book_.find(message.assignment);
   if (!book_.owned || assignment == nullptr || assignment->state != AssignmentState::kRunning) {
-    answer.why = "the assignment does not run";
+    answer.why = "the assignment is not running";
     return answer;
   }
   // By the clock of its worker, which ends its time.
@@ -99,7 +99,7 @@ void JobTime::time_out(Instant now, uint16_t workflow, JobEffects& out) {
   // The unmeasured time until now is lost; the time after it would not have run.
   if (const auto left = book_.gaps(workflow); !left.empty()) book_.lose_gaps(workflow, left, book_.elapsed(now));
   book_.become(workflow, WorkflowState::kTimedOut, why, out);
-  book_.stop_assignments(now, workflow, StopHow::kAtOnce, "the timeout of its workflow is over", out);
+  book_.stop_assignments(now, workflow, StopHow::kAtOnce, "its workflow reached its timeout", out);
 }
 
 void JobTime::look_for_overdue(Instant now) {
@@ -109,8 +109,8 @@ void JobTime::look_for_overdue(Instant now) {
     const WorkflowSpec& spec = spec_[assignment.workflow];
     const bool paused = spec.on_overtime == plan::OnOvertime::kPause;
     book_.add_event(now, "assignment_overtime",
-                    fmt::format("worker '{}', workflow '{}' has used its time, and {}", assignment.worker, spec.name,
-                                paused ? "starts nothing new" : "runs on"));
+                    fmt::format("worker '{}', workflow '{}' has reached its time limit and {}", assignment.worker,
+                                spec.name, paused ? "starts no new iterations" : "continues"));
   }
 }
 
@@ -127,7 +127,7 @@ void JobTime::end_paused(Instant now, JobEffects& out) {
     paused.push_back(w);
   }
   for (const uint16_t w : paused) {
-    book_.fail_workflow(now, w, WorkflowState::kTimedOut, "ran for longer than it may, and was paused", out);
+    book_.fail_workflow(now, w, WorkflowState::kTimedOut, "exceeded its time limit and was paused", out);
   }
 }
 
@@ -203,7 +203,7 @@ void JobTeardown::look(Instant now, JobEffects& out) {
     const bool ended = std::all_of(needs.begin(), needs.end(),
                                    [this](uint16_t need) { return is_final(record_.workflows[need].state); });
     if (!spec_[w].is_teardown || !waits || !ended) continue;
-    book_.become(w, WorkflowState::kSkipped, "nothing had begun that it could tidy up after", out);
+    book_.become(w, WorkflowState::kSkipped, "no workflow that needs this teardown had started", out);
   }
   if (!may_begin() || !awaits()) return;
   if (!since_) {
@@ -211,12 +211,12 @@ void JobTeardown::look(Instant now, JobEffects& out) {
     since_ = book_.adopted ? std::min(book_.end_of_last(), now) : now;
     const bool told = std::any_of(record_.events.begin(), record_.events.end(),
                                   [](const JobEvent& one) { return one.kind == "teardown_follows"; });
-    if (!told) book_.add_event(now, "teardown_follows", "what was stopped has ended, and is tidied up after");
+    if (!told) book_.add_event(now, "teardown_follows", "the stopped workflows have ended; the teardown follows");
   }
   if (now < end()) return;
   BW_PROBE("dispatch: a teardown takes longer than a job that is stopped may");
   const std::string why =
-      fmt::format("a job that is stopped waits {} for its teardown", seconds_text(rules_.teardown_limit));
+      fmt::format("a stopped job waits at most {} for its teardown", seconds_text(rules_.teardown_limit));
   record_.stop->all = true;
   book_.add_event(now, "teardown_stopped", why + what_runs());
   for (uint16_t w = 0; w < spec_.size(); ++w) {

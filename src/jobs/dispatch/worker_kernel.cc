@@ -51,7 +51,7 @@ void WorkerKernel::on(const kernel_event::Asked& event, KernelEffects& out) {
 
 template <class Other>
 WorkerKernel::Answered WorkerKernel::ask(const Other&, const kernel_event::Asked&, KernelEffects&) {
-  return refusal(Refusal::Kind::kInvalid, "such messages are not for a worker");
+  return refusal(Refusal::Kind::kInvalid, "a worker does not handle this message");
 }
 
 // --- senders ---------------------------------------------------------------------------------------------------------
@@ -61,7 +61,7 @@ WorkerKernel::Job* WorkerKernel::listen(const std::string& id, JobFence fence, c
   const auto found = jobs_.find(id);
   if (found != jobs_.end() && !election::in_order(fence, found->second.fence)) {
     BW_PROBE("worker: an owner that is none any more is refused");
-    stale = refusal(Refusal::Kind::kStale, fmt::format("job '{}' has another owner, '{}'", id, found->second.owner));
+    stale = refusal(Refusal::Kind::kStale, fmt::format("job '{}' has a newer owner, '{}'", id, found->second.owner));
     stale.owner = found->second.owner;
     stale.fence = found->second.fence;
     return nullptr;
@@ -95,7 +95,7 @@ WorkerKernel::Assignment* WorkerKernel::assignment_of(Job& job, const std::strin
                                                       Response& answer) {
   const auto found = job.assignments.find(assignment);
   if (found != job.assignments.end() && !found->second.gone) return &found->second;
-  answer = refusal(Refusal::Kind::kUnknown, named(assignment, id) + " is not here");
+  answer = refusal(Refusal::Kind::kUnknown, named(assignment, id) + " is unknown to this worker");
   return nullptr;
 }
 
@@ -110,7 +110,7 @@ WorkerKernel::Answered WorkerKernel::ask(const Offer& message, const kernel_even
   const AssignmentOrder& order = message.order;
   if (!makes_sense(order)) {
     return refusal(Refusal::Kind::kInvalid,
-                   fmt::format("the offer of {} makes no sense", named(order.assignment, order.job)));
+                   fmt::format("the offer of {} is invalid", named(order.assignment, order.job)));
   }
   Refusal stale;
   Job* const job = listen(order.job, order.fence, asked.from, stale, out);
@@ -118,7 +118,7 @@ WorkerKernel::Answered WorkerKernel::ask(const Offer& message, const kernel_even
   const auto here = job->assignments.find(order.assignment);
   if (here != job->assignments.end() && !here->second.gone) return known(*job, here->second, order, asked.ticket);
   if (job->retired && order.fence <= job->retired_by) {
-    return refusal(Refusal::Kind::kStale, fmt::format("job '{}' is over", order.job));
+    return refusal(Refusal::Kind::kStale, fmt::format("job '{}' has ended", order.job));
   }
   const DispatchAttempt attempt = attempt_of(order.fence, order.assignment);
   const auto workflow = job->workflows.find(order.workflow);
@@ -129,11 +129,11 @@ WorkerKernel::Answered WorkerKernel::ask(const Offer& message, const kernel_even
     BW_PROBE("worker: an attempt that is not in order is refused");
     if (attempt == workflow->second.highest && workflow->second.refused) return *workflow->second.refused;
     return refusal(Refusal::Kind::kStale,
-                   fmt::format("a later assignment of that workflow than {} was taken: {}",
+                   fmt::format("this worker has accepted a later assignment of that workflow than {}: {}",
                                named(order.assignment, order.job), workflow->second.highest.attempt));
   }
   if (here != job->assignments.end()) {
-    return refusal(Refusal::Kind::kBusy, named(order.assignment, order.job) + " is being ended here");
+    return refusal(Refusal::Kind::kBusy, named(order.assignment, order.job) + " is being ended on this worker");
   }
   return admit(*job, order, asked.ticket, out);
 }
@@ -143,7 +143,7 @@ WorkerKernel::Answered WorkerKernel::known(Job& job, Assignment& assignment, con
                                            uint64_t ticket) {
   if (!is_same_work(assignment.order, order)) {
     return refusal(Refusal::Kind::kInvalid,
-                   named(order.assignment, order.job) + " was offered as something else before");
+                   named(order.assignment, order.job) + " was offered with other contents before");
   }
   Workflow& workflow = job.workflows[order.workflow];
   workflow.highest = std::max(workflow.highest, attempt_of(order.fence, order.assignment));
@@ -153,13 +153,14 @@ WorkerKernel::Answered WorkerKernel::known(Job& job, Assignment& assignment, con
   }
   if (assignment.phase == AssignmentPhase::kPreparing) {
     if (assignment.waiting.size() >= kMaxWaiting) {
-      return refusal(Refusal::Kind::kBusy, fmt::format("many ask for {} already", named(order.assignment, order.job)));
+      return refusal(Refusal::Kind::kBusy,
+                     fmt::format("too many requests for {} are waiting", named(order.assignment, order.job)));
     }
     assignment.waiting.push_back(ticket);
     return std::nullopt;
   }
   if (assignment.phase == AssignmentPhase::kEnded && !assignment.has_begun) {
-    return refusal(Refusal::Kind::kBroken, fmt::format("{} ended before it began: {}",
+    return refusal(Refusal::Kind::kBroken, fmt::format("{} ended before it started: {}",
                                                        named(order.assignment, order.job), assignment.end.detail));
   }
   return Noted{};
@@ -170,22 +171,22 @@ WorkerKernel::Answered WorkerKernel::admit(Job& job, const AssignmentOrder& orde
   if (order.context_version < job.context_version) {
     return refusal(Refusal::Kind::kStale, named(order.assignment, order.job) + " belongs to a layer that has ended");
   }
-  if (draining_) return refusal(Refusal::Kind::kBusy, "this worker is to end, and takes nothing new");
-  if (!takes_work_) return refusal(Refusal::Kind::kBusy, "this worker takes no work: " + unwilling_why_);
+  if (draining_) return refusal(Refusal::Kind::kBusy, "this worker is draining and accepts no new work");
+  if (!takes_work_) return refusal(Refusal::Kind::kBusy, "this worker accepts no work: " + unwilling_why_);
   if (!make_room(out)) {
     return refusal(Refusal::Kind::kBusy,
-                   fmt::format("this worker keeps {} assignments already, until their jobs are retired",
+                   fmt::format("this worker holds {} assignments, its limit, until their jobs are retired",
                                config_.assignments_most));
   }
   auto cores = cores_.take(order.cores, order.parts.count, order.squeeze);
   if (!cores) {
-    return refusal(Refusal::Kind::kBusy, fmt::format("{} of {} cores are free, and {} are asked for", cores_.free(),
+    return refusal(Refusal::Kind::kBusy, fmt::format("{} of {} cores are free; the assignment needs {}", cores_.free(),
                                                      cores_.count(), order.cores));
   }
   BundleStore::Bytes bundle = store_.find(order.bundle);
   if (bundle == nullptr) {
     cores_.give_back(*cores);
-    return refusal(Refusal::Kind::kUnknown, fmt::format("the bundle {} is not here", order.bundle));
+    return refusal(Refusal::Kind::kUnknown, fmt::format("this worker does not have bundle {}", order.bundle));
   }
   job.retired = false;
   job.context_version = order.context_version;
@@ -226,7 +227,7 @@ bool WorkerKernel::make_room(KernelEffects& out) {
   if (found == nullptr) return false;
   BW_PROBE("worker: an assignment that has ended makes room");
   if (!found->delivered) {
-    out.push_back(Note{true, fmt::format("what {} measured is forgotten, because nobody has asked for it for long",
+    out.push_back(Note{true, fmt::format("the results of {} are deleted: no manager fetched them for a long time",
                                          named(oldest.assignment, oldest.job))});
   }
   job_of->assignments.erase(oldest.assignment);
@@ -269,7 +270,7 @@ WorkerKernel::Answered WorkerKernel::ask(const StopMessage& message, const kerne
   if (assignment == nullptr) return answer;
   const AssignmentKey key{message.job, message.assignment};
   if (assignment->phase == AssignmentPhase::kPreparing || assignment->phase == AssignmentPhase::kReady) {
-    drop(key, *assignment, Refusal::Kind::kStale, "was told to stop: " + message.why, out);
+    drop(key, *assignment, Refusal::Kind::kStale, "was stopped: " + message.why, out);
   } else {
     stop(key, *assignment, message.how, AssignmentOutcome::kStopped, message.why, out);
   }
@@ -320,7 +321,7 @@ WorkerKernel::Answered WorkerKernel::ask(const RetireMessage& message, const ker
       changed_ = true;
       continue;
     }
-    if (!assignment.gone) drop(key, assignment, Refusal::Kind::kStale, "belongs to a job that is over", out);
+    if (!assignment.gone) drop(key, assignment, Refusal::Kind::kStale, "belongs to a job that has ended", out);
     ++at;
   }
   return Noted{};
@@ -346,7 +347,7 @@ WorkerKernel::Assignment* WorkerKernel::to_begin(Job& job, const std::string& id
   }
   if (assignment->phase == AssignmentPhase::kEnded) {
     answer = refusal(Refusal::Kind::kUnknown,
-                     fmt::format("{} ended before it began: {}", named(number, id), assignment->end.detail));
+                     fmt::format("{} ended before it started: {}", named(number, id), assignment->end.detail));
     return nullptr;
   }
   return assignment;
@@ -376,7 +377,7 @@ WorkerKernel::Answered WorkerKernel::ask(const BeginMessage& message, const kern
   if (assignment == nullptr) return answer;
   const bool before = message.resumes && message.from < assignment->order.base_second;
   if (before || message.from >= kMaxSeconds || message.clock > kLongestClock || message.clock < -kLongestClock) {
-    return refusal(Refusal::Kind::kInvalid, fmt::format("{} cannot begin at second {} of the run",
+    return refusal(Refusal::Kind::kInvalid, fmt::format("{} cannot start at second {} of the run",
                                                         named(message.assignment, message.job), message.from));
   }
   const uint64_t base = message.resumes ? assignment->order.base_second : message.from;

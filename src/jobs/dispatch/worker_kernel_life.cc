@@ -137,8 +137,7 @@ void WorkerKernel::on(const kernel_event::Excess& event, KernelEffects& out) {
   Assignment* const assignment = find(event.assignment);
   if (assignment == nullptr || assignment->gone) return;
   out.push_back(Discard{event.assignment});
-  stop(event.assignment, *assignment, StopHow::kAtOnce, AssignmentOutcome::kStopped,
-       "its load was given to somebody else", out);
+  stop(event.assignment, *assignment, StopHow::kAtOnce, AssignmentOutcome::kStopped, "its load was reassigned", out);
 }
 
 void WorkerKernel::on(const kernel_event::Delivered& event, KernelEffects&) {
@@ -213,7 +212,7 @@ void WorkerKernel::watch(const Job& job, const AssignmentKey& key, Assignment& a
     const bool ready = assignment.phase == AssignmentPhase::kReady;
     const std::string limit = seconds_text(assignment.order.isolation_limit);
     drop(key, assignment, Refusal::Kind::kBusy,
-         ready ? "nobody has begun it within " + limit : "it was not prepared within " + limit, out);
+         ready ? "its owner did not start it within " + limit : "it was not prepared within " + limit, out);
     return;
   }
   if (assignment.stopping) {
@@ -224,7 +223,7 @@ void WorkerKernel::watch(const Job& job, const AssignmentKey& key, Assignment& a
   if (ends_by(assignment) <= now_) {
     BW_PROBE("worker: an assignment that has handed over does not end");
     assignment.killed = true;
-    assignment.stop_why = "others have gone on with it";
+    assignment.stop_why = "other workers have continued it";
     out.push_back(Kill{key});
     return;
   }
@@ -235,8 +234,8 @@ void WorkerKernel::watch(const Job& job, const AssignmentKey& key, Assignment& a
   if (next_of_time(assignment) <= now_) return watch_time(key, assignment, out);
   BW_PROBE("worker: an isolated assignment is stopped");
   const std::string why =
-      fmt::format("nothing was heard of an owner of the job for {}{}", seconds_text(assignment.order.isolation_limit),
-                  job.owner.empty() ? std::string() : fmt::format(", last known '{}'", job.owner));
+      fmt::format("no owner of the job was heard for {}{}", seconds_text(assignment.order.isolation_limit),
+                  job.owner.empty() ? std::string() : fmt::format("; the last one was '{}'", job.owner));
   stop(key, assignment, StopHow::kAtOnce, AssignmentOutcome::kIsolated, why, out);
   out.push_back(
       Note{true, fmt::format("assignment {} of job '{}' is stopped: {}", key.assignment.value(), key.job, why)});
@@ -303,7 +302,7 @@ Instant WorkerKernel::next_of_time(const Assignment& assignment) {
 }
 
 std::string WorkerKernel::time_used(const Assignment& assignment) {
-  return fmt::format("it ran for {}, as long as it may", seconds_text(assignment.time_ends - assignment.begun));
+  return fmt::format("it ran for {}, its time limit", seconds_text(assignment.time_ends - assignment.begun));
 }
 
 void WorkerKernel::watch_time(const AssignmentKey& key, Assignment& assignment, KernelEffects& out) {
@@ -327,7 +326,7 @@ void WorkerKernel::watch_time(const AssignmentKey& key, Assignment& assignment, 
     case plan::OnOvertime::kPause:
       BW_PROBE("worker: an assignment is paused");
       out.push_back(Stop{key, StopHow::kGraceful});
-      out.push_back(Note{true, fmt::format("{} starts nothing new: {}", whose, time_used(assignment))});
+      out.push_back(Note{true, fmt::format("{} starts no new iterations: {}", whose, time_used(assignment))});
       break;
     case plan::OnOvertime::kNotify: break;
   }

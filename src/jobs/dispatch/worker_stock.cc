@@ -48,8 +48,7 @@ Status BundleStore::put(const std::string& hash, std::string bytes) {
   if (find(hash) != nullptr) return {};
   const std::size_t cost = bytes.size() + kOverhead;
   if (cost > bytes_most_) {
-    return fail(Errc::kTooLarge, "a bundle of {} bytes, of at most {} that this worker keeps", bytes.size(),
-                bytes_most_);
+    return fail(Errc::kTooLarge, "the bundle has {} bytes; this worker keeps at most {}", bytes.size(), bytes_most_);
   }
   for (auto at = bundles_.end(); at != bundles_.begin() && bytes_ + cost > bytes_most_;) {
     --at;
@@ -58,7 +57,7 @@ Status BundleStore::put(const std::string& hash, std::string bytes) {
     at = bundles_.erase(at);
   }
   if (bytes_ + cost > bytes_most_) {
-    return fail(Errc::kExhausted, "the bundles that are in use leave no room for another one");
+    return fail(Errc::kExhausted, "bundles in use leave no room for another one");
   }
   bytes_ += cost;
   bundles_.push_front({hash, std::make_shared<const std::string>(std::move(bytes))});

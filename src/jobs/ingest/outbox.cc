@@ -36,8 +36,9 @@ std::optional<Delta> Outbox::next(uint64_t seconds_most) {
 
 Status Outbox::answered(uint64_t applied, uint64_t durable) {
   if (applied > ever_sent_ || durable > applied) {
-    return fail(Errc::kProtocol, "an owner has applied up to {} and kept up to {}, of {} that were sent", applied,
-                durable, ever_sent_);
+    return fail(Errc::kProtocol,
+                "an owner claims to have applied windows up to {} and stored them up to {}, but only {} were sent",
+                applied, durable, ever_sent_);
   }
   // A delta that was to be sent again may have arrived after all.
   applied_ = std::max(applied_, applied);
@@ -52,13 +53,14 @@ Status Outbox::answered(uint64_t applied, uint64_t durable) {
 
 Status Outbox::resume(uint64_t applied) {
   if (applied > last_) {
-    return fail(Errc::kProtocol, fmt::format("an owner has applied up to {} of {} seconds", applied, last_));
+    return fail(Errc::kProtocol,
+                fmt::format("an owner claims to have applied {} seconds, but only {} exist", applied, last_));
   }
   const uint64_t from = std::max(applied, forgotten_);
   applied_ = sent_ = from;
   if (from == applied) return {};
   BW_PROBE("ingest: an owner lacks what was forgotten");
-  return fail(Errc::kNotFound, "seconds {} to {} were durable once and are not any more", applied + 1, from);
+  return fail(Errc::kNotFound, "seconds {} to {} were durable before and are lost now", applied + 1, from);
 }
 
 // Merges two neighbours at a time, first those that cover the fewest seconds: all stay about equally fine.

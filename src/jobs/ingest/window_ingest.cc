@@ -10,7 +10,7 @@
 namespace bellwether::ingest {
 
 Status WindowIngest::open(StreamId stream, uint64_t from, uint64_t applied) {
-  if (streams_.contains(stream)) return fail(Errc::kInvalid, "a stream of statistics is opened once");
+  if (streams_.contains(stream)) return fail(Errc::kInvalid, "the stream of statistics is open already");
   if (streams_.size() >= settings_.streams_most) {
     return fail(Errc::kExhausted, "more than {} streams of statistics", settings_.streams_most);
   }
@@ -26,17 +26,17 @@ void WindowIngest::end(StreamId stream) {
 Result<WindowIngest::Verdict> WindowIngest::apply(Instant now, StreamId stream, uint64_t first, uint64_t last,
                                                   const metrics::Window& window, std::size_t bytes) {
   const auto found = streams_.find(stream);
-  if (found == streams_.end()) return fail(Errc::kNotFound, "a stream of statistics that nobody has opened");
+  if (found == streams_.end()) return fail(Errc::kNotFound, "a stream of statistics that is not open");
   if (first == 0 || last < first || last > kMaxCount) {
-    return fail(Errc::kProtocol, fmt::format("statistics with the numbers {} to {}", first, last));
+    return fail(Errc::kProtocol, fmt::format("statistics with the impossible numbers {} to {}", first, last));
   }
   if (window.shape() != shape_) return fail(Errc::kProtocol, "statistics of another plan");
   Stream& of = found->second;
   if (last <= of.applied) return Verdict::kKnown;
   if (first > of.applied + 1) return Verdict::kGap;
   if (first <= of.applied) {
-    return fail(Errc::kProtocol, "statistics that were applied up to {} come again as {} to {}", of.applied, first,
-                last);
+    return fail(Errc::kProtocol, "statistics were applied up to {}, but arrive again with the numbers {} to {}",
+                of.applied, first, last);
   }
   of.applied = last;
   of.iterated.last = of.iterated.under_way = 0;

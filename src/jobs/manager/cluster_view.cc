@@ -73,7 +73,7 @@ task<Result<dispatch::Response>> ask(cluster::PeerLinks& links, cluster::PeerAdd
 std::string words_of(const Result<dispatch::Response>& answer) {
   if (!answer) return answer.error().message;
   const auto* refusal = std::get_if<dispatch::Refusal>(&*answer);
-  if (refusal == nullptr) return "it answers something else";
+  if (refusal == nullptr) return "its answer does not match the request";
   return refusal->why.empty() ? std::string(to_string(refusal->kind)) : refusal->why;
 }
 

@@ -51,7 +51,7 @@ OfferAnswer meaning_of(const Result<dispatch::Response>& answer) {
 task<Result<dispatch::Response>> JobCoordinator::tell(std::string worker, dispatch::JobMessage message,
                                                       Duration timeout) {
   const auto at = parts_.cluster_view.find(worker);
-  if (!at) co_return fail(Errc::kUnreachable, "nobody knows where worker '{}' is", worker);
+  if (!at) co_return fail(Errc::kUnreachable, "the address of worker '{}' is unknown", worker);
   auto answer = co_await ask(parts_.links, *at, std::move(message), timeout, scope_.cancellation());
   co_return answer;
 }
@@ -240,12 +240,12 @@ task<void> JobCoordinator::adopt(JobCoordinator* self, std::string worker) {
         }
         if (refusal != nullptr && refusal->why != told) {
           told = refusal->why;
-          self->say("not_adopted", fmt::format("worker '{}' does not tell what it runs: {}", worker, told), true);
+          self->say("not_adopted", fmt::format("worker '{}' does not list its assignments: {}", worker, told), true);
         }
         const bool unheard = !self->parts_.cluster_view.find(worker) && self->now() >= unheard_at;
         if (!unheard && !self->parts_.cluster_view.is_gone(worker)) return false;
         self->worker_gone(worker,
-                          unheard ? "nobody has heard of it since the managers were away" : "it is not there any more");
+                          unheard ? "no manager has heard from it since the managers were unreachable" : "it is gone");
         return true;
       });
 }
@@ -299,7 +299,7 @@ void JobCoordinator::reported(const std::string& worker, const dispatch::WorkerR
     if (!live) {
       if (here != held.end() && here->second != dispatch::AssignmentPhase::kEnded &&
           assignment.state != dispatch::AssignmentState::kEnded) {
-        scope_.spawn(stop(this, {assignment.id, dispatch::StopHow::kAtOnce, "it was given to somebody else"}));
+        scope_.spawn(stop(this, {assignment.id, dispatch::StopHow::kAtOnce, "it was reassigned"}));
       }
       continue;
     }
@@ -317,7 +317,7 @@ void JobCoordinator::reported(const std::string& worker, const dispatch::WorkerR
   }
   for (const AssignmentId id : lost) {
     step([&](Instant at, JobEffects& out) {
-      job_->not_begun(at, id, held.contains(id) ? "it does not begin it" : "it does not have it any more", out);
+      job_->not_begun(at, id, held.contains(id) ? "it does not start it" : "it no longer has it", out);
     });
   }
 }
@@ -347,7 +347,7 @@ dispatch::Response JobCoordinator::more_time(const std::string& worker, const di
 task<dispatch::Response> JobCoordinator::cancel(dispatch::Cancel message) {
   if (job_->over() || dispatch::is_final(job_->record().state)) {
     co_return refusal(Refusal::Kind::kConflict,
-                      fmt::format("job '{}' has ended: it is {}", id_, to_string(job_->record().state)));
+                      fmt::format("job '{}' has ended; its state is {}", id_, to_string(job_->record().state)));
   }
   std::set<uint16_t> which;
   for (const std::string& name : message.workflows) {
@@ -373,7 +373,7 @@ task<dispatch::Response> JobCoordinator::cancel(dispatch::Cancel message) {
   const bool recorded = co_await is_recorded();
   if (!recorded) {
     co_return refusal(Refusal::Kind::kUnavailable,
-                      fmt::format("job '{}' is being stopped, and no quorum has heard of it yet", id_));
+                      fmt::format("job '{}' is being stopped, but no quorum has recorded the stop yet", id_));
   }
   say("job_cancel",
       fmt::format("'{}' cancels job '{}'{}", message.by, id_, message.why.empty() ? "" : ": " + message.why));
@@ -398,9 +398,9 @@ task<dispatch::Response> JobCoordinator::scale(dispatch::Scale message) {
   const bool recorded = co_await is_recorded();
   if (!recorded) {
     co_return refusal(Refusal::Kind::kUnavailable,
-                      fmt::format("job '{}': no quorum has heard of its new number of users", id_));
+                      fmt::format("job '{}': no quorum has recorded its new number of users", id_));
   }
-  say("job_scale", fmt::format("'{}' gives job '{}' {} virtual users", message.by, id_, message.vus));
+  say("job_scale", fmt::format("'{}' scales job '{}' to {} virtual users", message.by, id_, message.vus));
   co_return dispatch::Noted{};
 }
 
@@ -422,7 +422,7 @@ dispatch::Response JobCoordinator::window(const std::string& worker, const dispa
     return dispatch::Applied{known, 0, false};
   }
   if (hearing == Hearing::kUnknown) {
-    return refusal(Refusal::Kind::kUnknown, fmt::format("job '{}' knows no such stream of '{}'", id_, worker));
+    return refusal(Refusal::Kind::kUnknown, fmt::format("job '{}' has no such stream of '{}'", id_, worker));
   }
   const StreamId stream(message.assignment.value());
   const uint64_t excess = ingest_->excess();
@@ -436,8 +436,8 @@ dispatch::Response JobCoordinator::window(const std::string& worker, const dispa
     const uint64_t rate = (ingest_->excess() - excess) / (message.last - message.first + 1);
     step([&](Instant at, JobEffects& out) {
       job_->note(at, "extra_load",
-                 fmt::format("worker '{}' went on for a while with what somebody else was given: {} a second were "
-                             "sent, and are not counted",
+                 fmt::format("worker '{}' kept running an assignment that was reassigned: it sent {} per second, which "
+                             "are not counted",
                              worker, format_count(rate, "request")),
                  out);
     });
@@ -473,8 +473,9 @@ void JobCoordinator::say_pressure() {
   const resilience::Backpressure now = pressure();
   if (now == std::exchange(told_pressure_, now)) return;
   say("backpressure",
-      fmt::format("job '{}': workers are asked for {}, for {} bytes of what they told wait to be counted or copied",
-                  id_, to_string(now), waiting_bytes()),
+      fmt::format(
+          "job '{}': the backpressure on workers is {}, because {} bytes of their reports wait to be counted or copied",
+          id_, to_string(now), waiting_bytes()),
       now == resilience::Backpressure::kReject);
 }
 

@@ -73,7 +73,7 @@ task<dispatch::Response> JobCoordinator::found(dispatch::Submit message) {
   handle_ = std::move(*opened);
   auto taken = co_await handle_->take(deadline, scope_.cancellation());
   if (!taken && taken.error().code == Errc::kNotFound) {
-    co_return refusal(Refusal::Kind::kConflict, fmt::format("there was a job '{}': give this one another id", id_));
+    co_return refusal(Refusal::Kind::kConflict, fmt::format("a former job has the id '{}'; choose another id", id_));
   }
   if (!taken) co_return no_quorum("the job's register", taken.error());
   owned_ = true;
@@ -83,11 +83,11 @@ task<dispatch::Response> JobCoordinator::found(dispatch::Submit message) {
     if (before && before->bundle == dispatch::bundle_hash(bundle_)) {
       co_return dispatch::Submitted{id_, before->state, 0};
     }
-    co_return refusal(Refusal::Kind::kConflict, fmt::format("there is another job '{}'", id_));
+    co_return refusal(Refusal::Kind::kConflict, fmt::format("another job has the id '{}'; choose another id", id_));
   }
   const blobs::Version first{handle_->fence(), 1};
   const Status kept = co_await parts_.blobs.put({id_, kBundleBlob}, first, bundle_, deadline, scope_.cancellation());
-  if (!kept) co_return no_quorum("the scenario could not be kept", kept.error());
+  if (!kept) co_return no_quorum("the scenario could not be stored", kept.error());
   dispatch::JobRecord record;
   record.id = id_;
   record.name = plan_->name;
@@ -121,22 +121,22 @@ task<Status> JobCoordinator::take_over(Instant deadline) {
   if (!taken.value) {
     // Its first owner died before it confirmed the job to anyone.
     const auto retired = co_await handle_->retire(deadline, scope_.cancellation());
-    co_return fail(Errc::kNotFound, retired ? "nothing was ever written of it" : retired.error().error.message);
+    co_return fail(Errc::kNotFound, retired ? "its submission was never completed" : retired.error().error.message);
   }
   BW_CO_TRY(auto record, dispatch::read_record(*taken.value));
   if (dispatch::is_final(record.state)) co_return fail(Errc::kClosed, "it has ended");
   auto bundle = co_await parts_.blobs.get({id_, kBundleBlob}, handle_->fence(), deadline, scope_.cancellation());
-  if (!bundle && bundle.error().code != Errc::kNotFound) co_return about("what it is made from", bundle.error());
+  if (!bundle && bundle.error().code != Errc::kNotFound) co_return about("its scenario", bundle.error());
   if (!bundle || !*bundle) {
     // The inputs were kept before the job had a record, and were deleted with the job: the register missed that.
     const auto retired = co_await handle_->retire(deadline, scope_.cancellation());
-    co_return fail(Errc::kNotFound, retired ? "it was forgotten long ago" : retired.error().error.message);
+    co_return fail(Errc::kNotFound, retired ? "it was deleted long ago" : retired.error().error.message);
   }
   BW_CO_RETURN_IF_ERROR(make_plan(std::move((*bundle)->bytes)));
   if (dispatch::is_summary(*taken.value)) {
     auto large = co_await parts_.blobs.get({id_, kRecordBlob}, handle_->fence(), deadline, scope_.cancellation());
     if (!large) co_return about("its record", large.error());
-    if (!*large) co_return fail(Errc::kNotFound, "its record: nobody has it");
+    if (!*large) co_return fail(Errc::kNotFound, "its record: no manager has it");
     const uint64_t known = record.revision;
     BW_CO_TRY(record, dispatch::read_record((*large)->bytes));
     if (record.revision != known) {
@@ -157,7 +157,7 @@ task<Status> JobCoordinator::take_over(Instant deadline) {
   }
   auto context = co_await read_context(deadline);
   if (!context) co_return about("the values between its workflows", context.error());
-  if (!owned_) co_return fail(Errc::kClosed, "somebody else has taken it");
+  if (!owned_) co_return fail(Errc::kClosed, "another manager has taken it");
   written_ = record.revision;
   std::map<dispatch::AssignmentId, uint64_t> applied;
   for (const auto& [stream, number] : ingest_->applied()) applied[dispatch::AssignmentId(stream.value())] = number;
@@ -314,7 +314,9 @@ task<void> JobCoordinator::write_on(JobCoordinator* self) {
     const Status written = co_await self->write_record(self->job_->record(), self->now() + kWriteLimit);
     if (cancel->cancelled() || !self->owned_) break;
     if (!written) {
-      self->say("register", fmt::format("job '{}' could not be written: {}", self->id_, written.error().message), true);
+      self->say("register",
+                fmt::format("the record of job '{}' could not be written: {}", self->id_, written.error().message),
+                true);
       co_await self->parts_.runtime.sleep(kAgain, cancel);
       continue;
     }
@@ -361,7 +363,9 @@ task<void> JobCoordinator::copy_on(JobCoordinator* self) {
     const Status copied = co_await self->snapshot_ingest(self->now() + kCopyLimit);
     if (!copied && self->owned_ && !self->closing_) {
       self->say("ingest",
-                fmt::format("job '{}': its ingest could not be copied: {}", self->id_, copied.error().message), true);
+                fmt::format("job '{}': the statistics could not be copied to other managers: {}", self->id_,
+                            copied.error().message),
+                true);
     }
     self->next_copy_ = self->now() + self->settings_.copy_every;
   } else {
@@ -402,7 +406,7 @@ task<void> JobCoordinator::conclude(JobCoordinator* self) {
           [&](Instant at, JobEffects& out) { self->job_->note(at, "result_not_kept", copied.error().message, out); });
       break;
     }
-    self->say("ingest", fmt::format("job '{}': its result could not be kept: {}", self->id_, copied.error().message),
+    self->say("ingest", fmt::format("job '{}': the result could not be stored: {}", self->id_, copied.error().message),
               true);
     co_await self->parts_.runtime.sleep(kAgain, cancel);
   }
@@ -433,9 +437,10 @@ task<void> JobCoordinator::keep_context(JobCoordinator* self) {
                                                        self->now() + kWriteLimit, cancel);
     if (cancel->cancelled() || !self->owned_) break;
     if (!put) {
-      self->say("context",
-                fmt::format("job '{}': values between workflows could not be kept: {}", self->id_, put.error().message),
-                true);
+      self->say(
+          "context",
+          fmt::format("job '{}': values between workflows could not be stored: {}", self->id_, put.error().message),
+          true);
       co_await self->parts_.runtime.sleep(kAgain, cancel);
       continue;
     }
@@ -460,7 +465,7 @@ void JobCoordinator::on_lost(const jobs::LostJob& lost) {
   owned_ = false;
   kept_.changed();
   if (job_ != nullptr && job_->over()) return;
-  say("job_lost", fmt::format("job '{}' is not this manager's any more: {}", id_, lost.why), true);
+  say("job_lost", fmt::format("this manager no longer owns job '{}': {}", id_, lost.why), true);
   parts_.owner.on_lost(*this);
 }
 

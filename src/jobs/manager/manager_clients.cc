@@ -67,7 +67,7 @@ void ManagerService::handle_client_message(const Caller& caller, dispatch::JobMe
         datacenters_of(around.neighbours(), around.leader_name(), registry_.lines(parts_.runtime.now()))});
   }
   const std::string job = std::visit(JobOf{}, message);
-  if (job.empty()) return now_answer(refusal(Refusal::Kind::kInvalid, "such a message is not for managers"));
+  if (job.empty()) return now_answer(refusal(Refusal::Kind::kInvalid, "a manager does not handle this message"));
   JobCoordinator* const coordinator = owned(job);
   const KnownJobs::Known* const record = known_.find(job);
   const bool finished = coordinator == nullptr && record != nullptr && record->ended();
@@ -77,7 +77,7 @@ void ManagerService::handle_client_message(const Caller& caller, dispatch::JobMe
       if (leader.empty() || caller.role == wire::Role::kManager) {
         // Without a quorum no manager leads.
         const std::string name = leader.empty() ? std::string(kQuorumUnavailable) + ": " : std::string();
-        return now_answer(refusal(Refusal::Kind::kNotLeader, name + "no manager leads at the moment", kSoon));
+        return now_answer(refusal(Refusal::Kind::kNotLeader, name + "no manager is the leader at the moment", kSoon));
       }
       if (const Ticket ticket = keep(caller)) scope_.spawn(forward(this, ticket, leader, std::move(message)));
       return;
@@ -100,7 +100,7 @@ void ManagerService::handle_client_message(const Caller& caller, dispatch::JobMe
     if (std::holds_alternative<dispatch::Cancel>(message) || std::holds_alternative<dispatch::Scale>(message)) {
       const dispatch::JobState state = coordinator != nullptr ? coordinator->record().state : record->record.state;
       return now_answer(
-          refusal(Refusal::Kind::kConflict, fmt::format("job '{}' has ended: it is {}", job, to_string(state))));
+          refusal(Refusal::Kind::kConflict, fmt::format("job '{}' has ended; its state is {}", job, to_string(state))));
     }
   }
   if (const auto* wanted = std::get_if<dispatch::FetchBundle>(&message)) {
@@ -165,24 +165,25 @@ task<void> ManagerService::submit(ManagerService* self, Ticket ticket, dispatch:
     // A minority may have accepted a first record from which no owner continues.
     if (known.bundle == hash && there == nullptr && known.revision <= 1) {
       BW_PROBE("manager: nobody knows yet whether a job was taken");
-      co_return self->answer(ticket,
-                             refusal(Refusal::Kind::kUnavailable, fmt::format("nobody has job '{}' yet", id), kSoon));
+      co_return self->answer(
+          ticket, refusal(Refusal::Kind::kUnavailable, fmt::format("no manager owns job '{}' yet", id), kSoon));
     }
     if (known.bundle == hash) {
       co_return self->answer(ticket, dispatch::Submitted{id, known.state, 0});
     }
-    co_return self->answer(ticket, refusal(Refusal::Kind::kConflict, fmt::format("there is another job '{}'", id)));
+    co_return self->answer(
+        ticket, refusal(Refusal::Kind::kConflict, fmt::format("another job has the id '{}'; choose another id", id)));
   }
   if (self->queued() >= self->settings_.queue_most || self->coordinators_.size() >= self->settings_.jobs_most) {
-    co_return self->answer(ticket,
-                           refusal(Refusal::Kind::kBusy, fmt::format("{} jobs wait for cores already", self->queued()),
-                                   Duration::seconds(10)));
+    co_return self->answer(
+        ticket, refusal(Refusal::Kind::kBusy, fmt::format("{} jobs are waiting for cores, the limit", self->queued()),
+                        Duration::seconds(10)));
   }
   if (!self->quorum_.allow(self->parts_.runtime.now())) {
     const Duration left = std::max(self->quorum_again(), kSoon);
     co_return self->answer(
         ticket, refusal(Refusal::Kind::kUnavailable,
-                        fmt::format("{}: no quorum confirmed the jobs before this one; it is tried again in {}",
+                        fmt::format("{}: no quorum confirmed the jobs before this one; the next attempt is in {}",
                                     kQuorumCircuitOpen, format_duration(left)),
                         left));
   }
@@ -228,7 +229,7 @@ task<void> ManagerService::forward(ManagerService* self, Ticket ticket, std::str
   const auto at = self->parts_.cluster_view.find(to);
   if (!at) {
     co_return self->answer(
-        ticket, refusal(Refusal::Kind::kUnavailable, fmt::format("'{}' is not there", to), Duration::millis(200)));
+        ticket, refusal(Refusal::Kind::kUnavailable, fmt::format("manager '{}' is gone", to), Duration::millis(200)));
   }
   const auto answer =
       co_await ask(self->parts_.links, *at, std::move(message), kMaxForward, self->scope_.cancellation());
@@ -258,19 +259,21 @@ task<void> ManagerService::ask_around(ManagerService* self, Ticket ticket, std::
   if (not_theirs) co_return self->answer(ticket, *not_theirs);
   if (!silent.empty()) {
     co_return self->answer(
-        ticket, refusal(Refusal::Kind::kUnavailable,
-                        fmt::format("job '{}' is not known here, and '{}' does not answer", job, silent), kSoon));
+        ticket,
+        refusal(Refusal::Kind::kUnavailable,
+                fmt::format("this manager does not know job '{}', and '{}' does not answer", job, silent), kSoon));
   }
   // Another manager's before, and without an owner now.
   const bool known = self->known_.find(job) != nullptr;
   if (!known && self->parts_.cluster_view.leader_name().empty()) {
     // Perhaps the managers that know it have not joined yet.
-    co_return self->answer(ticket,
-                           refusal(Refusal::Kind::kUnavailable,
-                                   fmt::format("job '{}' is not known here, and no manager leads", job), kSoon));
+    co_return self->answer(
+        ticket, refusal(Refusal::Kind::kUnavailable,
+                        fmt::format("this manager does not know job '{}', and no manager is the leader", job), kSoon));
   }
-  self->answer(ticket, known ? refusal(Refusal::Kind::kUnavailable, fmt::format("nobody has job '{}' yet", job), kSoon)
-                             : refusal(Refusal::Kind::kUnknown, fmt::format("there is no job '{}'", job)));
+  self->answer(ticket,
+               known ? refusal(Refusal::Kind::kUnavailable, fmt::format("no manager owns job '{}' yet", job), kSoon)
+                     : refusal(Refusal::Kind::kUnknown, fmt::format("there is no job '{}'", job)));
 }
 
 task<void> ManagerService::show_finished(ManagerService* self, Ticket ticket, dispatch::Watch message) {
@@ -281,14 +284,14 @@ task<void> ManagerService::show_finished(ManagerService* self, Ticket ticket, di
     co_return self->answer(ticket, refusal(Refusal::Kind::kUnavailable, copy.error().message, Duration::seconds(1)));
   }
   const KnownJobs::Known* record = self->known_.find(message.job);
-  if (record == nullptr) co_return self->answer(ticket, refusal(Refusal::Kind::kUnknown, "it was forgotten"));
+  if (record == nullptr) co_return self->answer(ticket, refusal(Refusal::Kind::kUnknown, "the job was deleted"));
   dispatch::Watched out;
   out.record = record->record;
   if (record->apart) {
     const auto large =
         co_await self->parts_.blobs.get({message.job, kRecordBlob}, dispatch::JobFence(), deadline, cancel);
     auto whole = large && *large ? dispatch::read_record((*large)->bytes)
-                                 : fail(Errc::kNotFound, large ? "nobody has its record" : large.error().message);
+                                 : fail(Errc::kNotFound, large ? "no manager has its record" : large.error().message);
     if (!whole) {
       co_return self->answer(ticket, refusal(Refusal::Kind::kUnavailable, whole.error().message, Duration::seconds(1)));
     }

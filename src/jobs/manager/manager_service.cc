@@ -108,7 +108,7 @@ void ManagerService::on_request(link::Connection& connection, const wire::Inboun
   const bool from_worker = caller.role == wire::Role::kWorker;
   if (from_worker != is_of_worker(*message)) {
     return respond(parts_.router, connection, request.id,
-                   refusal(Refusal::Kind::kInvalid, "such a message is not for this role"));
+                   refusal(Refusal::Kind::kInvalid, "a manager does not handle this message from this role"));
   }
   if (from_worker) return respond(parts_.router, connection, request.id, of_worker(caller, *message));
   handle_client_message(caller, std::move(*message));
@@ -139,7 +139,7 @@ void ManagerService::on_closed(link::Connection& connection) {
 ManagerService::Ticket ManagerService::keep(const Caller& caller) {
   if (callers_.size() >= kMaxCallers) {
     respond(parts_.router, *caller.connection, caller.id,
-            refusal(Refusal::Kind::kBusy, "too many are asking this manager"));
+            refusal(Refusal::Kind::kBusy, "too many requests to this manager are waiting"));
     return 0;
   }
   callers_.emplace(++ticket_, caller);
@@ -160,7 +160,7 @@ JobCoordinator* ManagerService::owned(const std::string& job) {
 }
 
 Refusal ManagerService::not_mine(const std::string& job) {
-  Refusal out = refusal(Refusal::Kind::kNotOwner, fmt::format("this manager does not have job '{}'", job));
+  Refusal out = refusal(Refusal::Kind::kNotOwner, fmt::format("this manager does not own job '{}'", job));
   out.owner = known_.owner_of(job);
   if (const auto* record = parts_.view.find(job)) out.fence = record->accepted.fence;
   return out;
@@ -183,11 +183,10 @@ dispatch::Response ManagerService::of_worker(const Caller& caller, const dispatc
   if (holder == nullptr || *holder != caller.name) {
     if (holder != nullptr) {
       parts_.router.refuse(*caller.connection, wire::Refusal::kSender,
-                           fmt::format("it speaks of assignment {} of job '{}', which is that of worker '{}'",
+                           fmt::format("it reports assignment {} of job '{}', which belongs to worker '{}'",
                                        assignment.value(), job, *holder));
     }
-    return refusal(Refusal::Kind::kUnknown,
-                   fmt::format("job '{}' has given no such assignment to '{}'", job, caller.name));
+    return refusal(Refusal::Kind::kUnknown, fmt::format("job '{}' has no such assignment on '{}'", job, caller.name));
   }
   if (extend != nullptr) return coordinator->more_time(caller.name, *extend);
   if (window == nullptr) return coordinator->end(*end);
@@ -214,7 +213,7 @@ dispatch::Response ManagerService::report(const std::string& worker, const dispa
   const bool changed = is_new || before->report.free != told.free || before->report.takes_work != told.takes_work;
   const Instant now = parts_.runtime.now();
   if (!registry_.heard(now, worker, told)) {
-    return refusal(Refusal::Kind::kBusy, "this manager knows as many workers as it can");
+    return refusal(Refusal::Kind::kBusy, "this manager cannot register more workers");
   }
   if (is_new) {
     said_stuck_.erase(worker);
@@ -257,7 +256,7 @@ void ManagerService::look_at_progress(const std::string& worker) {
     }
     parts_.job_says({}, is_stuck ? "worker_stuck" : "worker_moves",
                     fmt::format("worker '{}' {}", worker,
-                                is_stuck ? "does nothing of what it could, and gets nothing new" : "goes on"),
+                                is_stuck ? "makes no progress and gets no new work" : "makes progress again"),
                     is_stuck);
     on_cores_changed();
   }
@@ -304,7 +303,7 @@ void ManagerService::look_around() {
   if (!states_.look(parts_.runtime.now(), sight)) return;
   const std::string& without = states_.reason();
   parts_.job_says({}, "manager_active",
-                  "this manager hands out cores from now on" + (without.empty() ? "" : ", though " + without),
+                  "this manager assigns cores from now on" + (without.empty() ? "" : ", though " + without),
                   sight.unheard > 0 || !sight.registers_read);
 }
 
@@ -397,7 +396,7 @@ task<void> ManagerService::claim(ManagerService* self, std::string job) {
   self->claiming_.erase(coordinator);
   self->known_.claimed(job);
   if (taken && !self->closing_) {
-    self->parts_.job_says(job, "job_taken_over", fmt::format("this manager goes on with job '{}'", job), false);
+    self->parts_.job_says(job, "job_taken_over", fmt::format("this manager continues job '{}'", job), false);
     self->coordinators_[job] = coordinator;
     self->not_busy(job);
     self->share_out_now();

@@ -112,7 +112,7 @@ class ManagerService final : public cluster::Service {
   void on_says(const JobCoordinator& job, const std::string& event, const std::string& text, bool warning);
   // Cores are free, or wanted.
   void on_cores_changed();
-  // This manager does not own the job any more.
+  // This manager no longer owns the job.
   void on_lost(JobCoordinator& job);
 
  private:

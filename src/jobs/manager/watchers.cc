@@ -249,7 +249,7 @@ void Watchers::answer(Instant now) {
 
 void Watchers::send_away() {
   const auto moved = dispatch::refusal(Refusal::Kind::kNotOwner,
-                                       fmt::format("another manager goes on with job '{}'", parts_.job.record().id));
+                                       fmt::format("another manager continues job '{}'", parts_.job.record().id));
   for (const Watcher& one : watchers_) respond(*one.connection, one.id, moved);
   for (const LiveWatcher& one : live_watchers_) respond(*one.connection, one.id, moved);
   watchers_.clear();

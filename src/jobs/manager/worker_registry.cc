@@ -165,10 +165,10 @@ std::string why_waiting(const std::vector<dispatch::WorkerLine>& workers) {
     cores += one.cores;
   }
   if (cores > 0) return fmt::format("too few of {} are free", format_count(cores, "core"));
-  if (others.empty()) return "no worker is there";
+  if (others.empty()) return "no worker is registered";
   std::string text;
   for (const auto& [state, count] : others) {
-    text += fmt::format("{}{} {}", text.empty() ? "no worker takes work: " : ", ", count, state);
+    text += fmt::format("{}{} {}", text.empty() ? "no worker accepts work: " : ", ", count, state);
   }
   return text;
 }

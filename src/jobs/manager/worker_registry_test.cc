@@ -80,7 +80,7 @@ TEST(WorkerRegistry, who_drains_what_it_has_too_much_of_is_waited_for_and_one_th
 }
 
 TEST(WhyWaiting, it_counts_those_that_take_no_work_by_their_state_and_else_the_cores) {
-  EXPECT_EQ(why_waiting({}), "no worker is there");
+  EXPECT_EQ(why_waiting({}), "no worker is registered");
   const auto line = [](const std::string& state, const std::string& progress) {
     dispatch::WorkerLine out;
     out.cores = 4;
@@ -90,7 +90,7 @@ TEST(WhyWaiting, it_counts_those_that_take_no_work_by_their_state_and_else_the_c
   };
   std::vector<dispatch::WorkerLine> all{line("draining", "idle"), line("silent", "idle"), line("draining", "normal"),
                                         line("healthy", "stuck")};
-  EXPECT_EQ(why_waiting(all), "no worker takes work: 2 draining, 1 silent, 1 stuck");
+  EXPECT_EQ(why_waiting(all), "no worker accepts work: 2 draining, 1 silent, 1 stuck");
   all.push_back(line("degraded", "slow"));
   all.push_back(line("healthy", "normal"));
   EXPECT_EQ(why_waiting(all), "too few of 8 cores are free");

@@ -182,7 +182,7 @@ std::string ManagerRole::obstacle() const {
   if (work_ == nullptr) return {};
   if (!work_->blob_replica.unable().empty()) return work_->blob_replica.unable();
   const std::string trouble = work_->etcd != nullptr ? work_->etcd->trouble() : std::string();
-  return trouble.empty() ? trouble : "the registers of jobs cannot be read: " + trouble;
+  return trouble.empty() ? trouble : "the job registers cannot be read: " + trouble;
 }
 
 void ManagerRole::describe(QuorumView& view) const {
@@ -192,8 +192,8 @@ void ManagerRole::describe(QuorumView& view) const {
   if (states.state() == health::ManagerState::kSyncing && !states.reason().empty())
     view.state += ": " + states.reason();
   if (work_->service.quorum_breaker() == resilience::BreakerState::kOpen) {
-    view.submissions =
-        fmt::format("{}, it is tried again in {}", kQuorumCircuitOpen, format_duration(work_->service.quorum_again()));
+    view.submissions = fmt::format("{}, the next attempt is in {}", kQuorumCircuitOpen,
+                                   format_duration(work_->service.quorum_again()));
   }
 }
 
@@ -206,22 +206,23 @@ std::vector<Figure> ManagerRole::figures() const {
   const ManagerService& service = work_->service;
   return {{"bellwether_jobs_progress",
            "gauge",
-           "Assignments that were dispatched, of those that could be: 0 idle, 1 normal, 2 slow, 3 degraded, 4 stuck.",
+           "Progress of dispatch (dispatched assignments compared with those that could be): 0 idle, 1 normal, 2 slow, "
+           "3 degraded, 4 stuck.",
            {},
            static_cast<double>(service.progress())},
           {"bellwether_jobs_quorum_breaker",
            "gauge",
-           "Before what is asked of a quorum for new jobs: 0 closed, 1 open, 2 half open.",
+           "State of the circuit breaker for quorum writes of new jobs: 0 closed, 1 open, 2 half open.",
            {},
            static_cast<double>(service.quorum_breaker())},
           {"bellwether_jobs_waiting_bytes",
            "gauge",
-           "What workers told of jobs and is not counted yet, or in no copy.",
+           "Bytes of workers' reports that are not counted yet or have no copy on another manager.",
            {},
            static_cast<double>(service.waiting_bytes())},
           {"bellwether_jobs_backpressure",
            "gauge",
-           "What workers are asked for by all jobs together: 0 none, 1 throttle, 2 batch, 3 reject.",
+           "Backpressure on workers, of all jobs together: 0 none, 1 throttle, 2 batch, 3 reject.",
            {},
            static_cast<double>(service.pressure())}};
 }
@@ -233,8 +234,7 @@ Result<WorkerSettings> local_worker_settings(const cluster::NodeConfig& config) 
   settings.pin = config.pin;
   settings.hand_over = config.hand_over;
   if (config.cores > settings.cpus.size()) {
-    return fail(Errc::kInvalid,
-                "'cores' is {}, but this process may use {}: say fewer, or leave it out to use all of them",
+    return fail(Errc::kInvalid, "'cores' is {}, but this process may use {}; lower it, or remove it to use all of them",
                 config.cores, format_count(settings.cpus.size(), "processor"));
   }
   if (!config.trust_keys.empty()) {

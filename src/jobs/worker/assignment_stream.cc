@@ -12,12 +12,11 @@ Status AssignmentStream::add(uint64_t second, std::string_view bytes) {
   const uint64_t next = last_ + 1;
   uint64_t number = next;
   if (second >= dispatch::kMaxSeconds) {
-    return fail(Errc::kProtocol, "an assignment tells of its second {}", second);
+    return fail(Errc::kProtocol, "an assignment reports second {}, which is beyond the limit", second);
   }
   if (base_ + second >= from_) number = base_ + second - from_ + 1;
   if (number > next + kMaxGap) {
-    return fail(Errc::kProtocol, "an assignment tells of its second {}, {} later than it should", second,
-                number - next);
+    return fail(Errc::kProtocol, "an assignment reports second {}, {} later than expected", second, number - next);
   }
   for (uint64_t missing = next; missing < number; ++missing) {
     BW_PROBE("worker: an empty second stands for one that was not lived through");

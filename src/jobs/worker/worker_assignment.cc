@@ -140,7 +140,7 @@ void WorkerAssignment::on_second(uint64_t second, std::string window, Duration) 
   if (!nonsense_.empty()) return;
   const Status added = stream_.add(second, window);
   if (!added) {
-    nonsense_ = "its process says what makes no sense: " + added.error().message;
+    nonsense_ = "its process sent an invalid message: " + added.error().message;
     process_->kill();
     return;
   }
@@ -205,7 +205,7 @@ void WorkerAssignment::tell_end(const dispatch::AssignmentEnd& end) {
 
 void WorkerAssignment::resume(uint64_t applied) {
   const Status good = stream_.resume(applied);
-  if (!good) complain(fmt::format("a new owner has {} of its seconds: {}", applied, good.error().message));
+  if (!good) complain(fmt::format("a new owner has {} seconds of it: {}", applied, good.error().message));
   wake();
 }
 
@@ -321,7 +321,7 @@ bool WorkerAssignment::heard(const AssignmentStream::Next& what, const std::stri
   if (!answer) return false;  // the links have logged it
   const auto response = dispatch::decode_response(*answer);
   if (!response) {
-    complain(fmt::format("'{}' answers what cannot be read: {}", from, response.error().message));
+    complain(fmt::format("the answer of '{}' cannot be read: {}", from, response.error().message));
     return false;
   }
   if (const auto* refusal = std::get_if<Refusal>(&*response)) {
@@ -329,7 +329,7 @@ bool WorkerAssignment::heard(const AssignmentStream::Next& what, const std::stri
     if (refusal->kind == Refusal::Kind::kNotOwner) {
       worker_.tell(event::OwnerNamed{key_.job, refusal->owner, refusal->fence, from});
     } else {
-      complain(fmt::format("'{}' does not take what it measured: {}", from, refusal->why));
+      complain(fmt::format("'{}' refuses its results: {}", from, refusal->why));
     }
     return false;
   }
@@ -343,7 +343,7 @@ bool WorkerAssignment::heard(const AssignmentStream::Next& what, const std::stri
     worker_.tell(event::OwnerAnswered{key_.job, from});
     return true;
   }
-  complain(fmt::format("'{}' answers what was not asked", from));
+  complain(fmt::format("the answer of '{}' does not match the request", from));
   return false;
 }
 

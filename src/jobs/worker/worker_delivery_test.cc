@@ -122,7 +122,7 @@ TEST_F(WorkerDelivery, load_that_belongs_to_somebody_else_is_stopped_and_not_kep
   process.to.on_second(1, ingest::encode_window(ingest::empty_window()), Duration::seconds(1));
   process.to.on_ended({AssignmentEnd::How::kStopped, {}, Duration::seconds(1)});
   until([&] { return !one_.ends.empty(); });
-  EXPECT_THAT(one_.ends[0].end.detail, HasSubstr("somebody else"));
+  EXPECT_THAT(one_.ends[0].end.detail, HasSubstr("reassigned"));
   EXPECT_EQ(one_.windows, 1u);
 }
 
@@ -175,7 +175,7 @@ TEST_F(WorkerDelivery, drains_by_waiting_for_the_end_and_for_its_delivery) {
   until([&] { return !one_.ends.empty(); });
   const auto unsafe = machine_.run(service_->drain(runtime_.now() + Duration::millis(50), nullptr));
   ASSERT_FALSE(unsafe);
-  EXPECT_THAT(unsafe.error().message, HasSubstr("no manager has taken all"));
+  EXPECT_THAT(unsafe.error().message, HasSubstr("no manager has accepted all"));
   one_.make_safe();
   EXPECT_TRUE(machine_.run(service_->drain(runtime_.now() + Duration::seconds(20), nullptr)));
   expect_all_counted(one_);

@@ -98,7 +98,7 @@ void ReportRound::heard(const std::string& manager, const Result<std::string>& a
   }
   std::string& last = lines_[manager].complaint;
   if (!complaint.empty() && complaint != last) {
-    worker_.note(true, fmt::format("'{}' does not take the reports of this worker: {}", manager, complaint));
+    worker_.note(true, fmt::format("'{}' refuses the reports of this worker: {}", manager, complaint));
   }
   last = std::move(complaint);
 }

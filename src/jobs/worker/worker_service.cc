@@ -90,9 +90,11 @@ task<Status> WorkerService::delivered(Instant deadline, runtime::Cancellation* c
   const bool done = co_await settled_.wait(
       runtime_, [this] { return idle_ && has_delivered(); }, deadline, cancel);
   if (done) co_return Status{};
-  if (cancel != nullptr && cancel->cancelled()) co_return fail(Errc::kCancelled, "the worker was not waited for");
-  co_return fail(Errc::kTimeout, idle_ ? "no manager has taken all that was measured here"
-                                       : fmt::format("{} assignments are still running here", kernel_.unfinished()));
+  if (cancel != nullptr && cancel->cancelled())
+    co_return fail(Errc::kCancelled, "waiting for the worker was cancelled");
+  co_return fail(Errc::kTimeout,
+                 idle_ ? "no manager has accepted all results of this worker"
+                       : fmt::format("{} assignments are still running on this worker", kernel_.unfinished()));
 }
 
 bool WorkerService::has_delivered() const {
@@ -133,10 +135,12 @@ void WorkerService::carry_out(effect::Start& effect) {
 Result<ChildOrder> WorkerService::order_for(const effect::Start& effect, const PlanFacts& facts) const {
   const dispatch::AssignmentOrder& from = effect.order;
   if (from.workflow >= facts.graceful_stops.size()) {
-    return fail(Errc::kInvalid, "workflow {} of a plan that has {}", from.workflow, facts.graceful_stops.size());
+    return fail(Errc::kInvalid, "the order is for workflow {}, but the plan has {} workflows", from.workflow,
+                facts.graceful_stops.size());
   }
   if (from.parts.count > kMaxAssignmentThreads) {
-    return fail(Errc::kTooLarge, "{} parts in one process, of at most {}", from.parts.count, kMaxAssignmentThreads);
+    return fail(Errc::kTooLarge, "the order has {} parts for one process; the limit is {}", from.parts.count,
+                kMaxAssignmentThreads);
   }
   ChildOrder order;
   order.bundle = *effect.bundle;
@@ -158,7 +162,7 @@ Result<ChildOrder> WorkerService::order_for(const effect::Start& effect, const P
 Result<PlanFacts> WorkerService::facts(const std::string& hash, const std::string& bundle) {
   const auto found = facts_.find(hash);
   if (found != facts_.end()) return found->second;
-  if (bundle.size() > kMaxBundleBytes) return fail(Errc::kTooLarge, "the bundle is too large for a process");
+  if (bundle.size() > kMaxBundleBytes) return fail(Errc::kTooLarge, "the bundle is too large for one process");
   auto made = facts_of(bundle);
   if (!made) return made;
   if (facts_.size() >= kMaxFacts) facts_.erase(facts_.begin());
@@ -236,7 +240,7 @@ void WorkerService::on_request(link::Connection& connection, const wire::Inbound
   if (!message) return refuse(message.error().message);
   const auto* bundle = std::get_if<dispatch::BundleMessage>(&*message);
   if (bundle != nullptr && dispatch::bundle_hash(bundle->bytes) != bundle->hash) {
-    return refuse(fmt::format("the bytes of bundle {} are others", bundle->hash));
+    return refuse(fmt::format("the bytes of bundle {} do not match its hash", bundle->hash));
   }
   tell(event::Asked{ticket_, connection.peer().identity.node, std::move(*message)});
 }

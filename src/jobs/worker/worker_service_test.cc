@@ -118,7 +118,7 @@ TEST_F(WorkerServiceTest, an_offer_needs_its_bundle_and_the_bundle_its_hash) {
   EXPECT_EQ(refusal(ask(one_, dispatch::Offer{test_order(1)})).kind, Refusal::Kind::kUnknown);
   const auto answer = ask(one_, dispatch::BundleMessage{"j1", dispatch::bundle_hash("other bytes"), test_bundle()});
   EXPECT_EQ(refusal(answer).kind, Refusal::Kind::kInvalid);
-  EXPECT_THAT(refusal(answer).why, HasSubstr("are others"));
+  EXPECT_THAT(refusal(answer).why, HasSubstr("do not match its hash"));
 }
 
 TEST_F(WorkerServiceTest, what_no_plan_can_be_made_of_is_broken) {
@@ -131,10 +131,11 @@ TEST_F(WorkerServiceTest, what_no_plan_can_be_made_of_is_broken) {
   bring_bundle();
   order = test_order(2);
   order.workflow = 7;
-  EXPECT_THAT(refusal(ask(one_, dispatch::Offer{order})).why, HasSubstr("workflow 7 of a plan that has 1"));
+  EXPECT_THAT(refusal(ask(one_, dispatch::Offer{order})).why,
+              HasSubstr("the order is for workflow 7, but the plan has 1 workflows"));
   order = test_order(3);
   order.parts = {0, kMaxAssignmentThreads + 1, 4096};
-  EXPECT_THAT(refusal(ask(one_, dispatch::Offer{order})).why, HasSubstr("1025 parts in one process"));
+  EXPECT_THAT(refusal(ask(one_, dispatch::Offer{order})).why, HasSubstr("1025 parts for one process"));
   EXPECT_TRUE(assignments_.alive.empty());
   EXPECT_EQ(service_->kernel().free_cores(), 3u);
 }
@@ -162,7 +163,7 @@ TEST_F(WorkerServiceTest, a_process_that_says_what_makes_no_sense_is_killed_and_
   process.to.on_ended({AssignmentEnd::How::kKilled, {}, {}});
   until([&] { return !one_.ends.empty(); });
   EXPECT_EQ(one_.ends[0].end.outcome, dispatch::AssignmentOutcome::kCrashed);
-  EXPECT_THAT(one_.ends[0].end.detail, HasSubstr("makes no sense"));
+  EXPECT_THAT(one_.ends[0].end.detail, HasSubstr("invalid message"));
 }
 
 TEST_F(WorkerServiceTest, is_told_to_stop_gracefully_or_at_once) {

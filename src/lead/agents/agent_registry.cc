@@ -20,12 +20,12 @@ Status check_name(std::string_view what, const std::string& name, bool may_be_em
   const bool printable = std::none_of(name.begin(), name.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; });
   if (printable && is_utf8(name) && name.size() <= AgentRegistry::kNameBytesMax && (may_be_empty || !name.empty()))
     return {};
-  return fail(Errc::kInvalid, "the {} of an agent has 1 to {} bytes of UTF-8, none of them a control character", what,
+  return fail(Errc::kInvalid, "the {} of an agent must have 1 to {} bytes of UTF-8 without control characters", what,
               AgentRegistry::kNameBytesMax);
 }
 
 tl::unexpected<Error> not_a_registry(const std::string& why) {
-  return fail(Errc::kProtocol, "this is no registry of agents: " + utf8_line(why, AgentRegistry::kNameBytesMax));
+  return fail(Errc::kProtocol, "this is not a registry of agents: " + utf8_line(why, AgentRegistry::kNameBytesMax));
 }
 
 Duration age_of(const Agent& agent, WallTime now) {
@@ -42,7 +42,7 @@ Result<Agent> read_agent(const json& entry) {
   const auto registered = parse_wall(text("registered_at"));
   const auto heartbeat = parse_wall(text("last_heartbeat"));
   const auto status = kStatuses.find(text("status"));
-  if (!registered || !heartbeat || !status) return not_a_registry("a time or a status is none");
+  if (!registered || !heartbeat || !status) return not_a_registry("a time or a status is invalid");
   for (const auto& [what, name] : {std::pair{"id", &agent.id}, {"role", &agent.role}, {"host", &agent.host}}) {
     if (const auto good = check_name(what, *name, name != &agent.id); !good)
       return not_a_registry(good.error().message);
@@ -72,7 +72,7 @@ Result<AgentRegistry> AgentRegistry::parse(std::string_view text) {
   if (text.empty()) return not_a_registry("the file is empty");
   try {
     const json document = json::parse(text);
-    if (document.at("format") != kFormat) return not_a_registry("its format is another one");
+    if (document.at("format") != kFormat) return not_a_registry("its format is unknown");
     const json& agents = document.at("agents");
     if (!agents.is_array() || agents.size() > kMost) return not_a_registry("it lists no agents, or too many");
     for (const json& entry : agents) {
@@ -139,7 +139,7 @@ Status AgentRegistry::heartbeat(const std::string& id, WallTime now) {
   Agent* agent = find(id);
   if (agent == nullptr) {
     return fail(Errc::kNotFound,
-                "there is no agent '{}': it was never registered, or forgotten as dead. Register it again", id);
+                "there is no agent '{}': it was never registered, or was removed as dead. Register it again", id);
   }
   agent->last_heartbeat = now;
   agent->status = AgentStatus::kActive;

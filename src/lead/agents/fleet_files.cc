@@ -54,7 +54,8 @@ task<Result<std::string>> SharedFile::read_again_if_broken(FileChange& change, R
   made = change.apply(text);
   if (made || made.error().code != Errc::kProtocol) co_return made;
   if (when_broken_ == WhenBroken::kRefuse) {
-    co_return fail(Errc::kProtocol, "'{}': {}. Nothing was changed: mend it, or move it away to begin anew", path_,
+    co_return fail(Errc::kProtocol,
+                   "'{}': {}. Nothing was changed: repair the file, or move it away to start with an empty one", path_,
                    made.error().message);
   }
   BW_PROBE("lead: a file of agents is set aside");
@@ -132,8 +133,8 @@ class LeaderChange final : public FileChange {
   Result<std::string> begin_anew(const std::string& why) override {
     TaskQueue queue;
     queue.halt(fmt::format(
-        "the queue is halted: it could not be understood ({}) and was set aside beside its file, as .quarantine-TIME. "
-        "Mend that file and put it back, or begin anew: bellwether agents tasks resume --queue {}",
+        "the queue is halted: its file could not be read ({}) and was renamed to .quarantine-TIME. Repair that file "
+        "and put it back, or start with an empty queue: bellwether agents tasks resume --queue {}",
         why, path_));
     BW_RETURN_IF_ERROR(queue.take_over(epoch_, leader_));
     halted_ = queue.halted();

@@ -115,7 +115,8 @@ task<void> FleetLeader::serve(Epoch epoch) {
   // A wish to resign keeps us back for a lease: two leases for one queue are not to take it from each other all the
   // time.
   if (const auto& over = work_->over()) finish(*over);
-  if (work_->was_refused() && !finishing_) candidate_->resign({.cause = "the queue is another leader's", .heir = {}});
+  if (work_->was_refused() && !finishing_)
+    candidate_->resign({.cause = "the queue belongs to another leader", .heir = {}});
   candidate_->work_stopped();
 }
 
@@ -159,10 +160,10 @@ void FleetLeader::on_leader_changed(const election::LeaseRecord& record, const s
   figures_.leader_changed(record, candidate_->elector().last_failover());
   if (record.held() && record.holder != id_) {
     tell("follower",
-         fmt::format("follows '{}', who leads under epoch {}", printable(record.holder), record.epoch.value()),
+         fmt::format("follows '{}', the leader under epoch {}", printable(record.holder), record.epoch.value()),
          record.epoch, {{"leader", record.holder}});
   } else if (!record.held()) {
-    journal_.detail(runtime_.wall_now(), "nobody leads: " + evidence);
+    journal_.detail(runtime_.wall_now(), "no leader: " + evidence);
   }
 }
 
@@ -185,11 +186,11 @@ void FleetLeader::finish(int exit_code, const std::string& cause) {
 void FleetLeader::finish(const TaskWork::Over& over) {
   if (over.trouble) {
     journal_.error(runtime_.wall_now(), over.trouble->message);
-    finish(over.trouble->code == Errc::kNotFound ? kExitNotFound : kExitCannotExecute, "the command does not start");
+    finish(over.trouble->code == Errc::kNotFound ? kExitNotFound : kExitCannotExecute, "the command cannot be started");
   } else if (over.failed == 0) {
     finish(0, "every task is done");
   } else {
-    finish(kExitTasksFailed, fmt::format("nothing is left to do, but {} failed", format_count(over.failed, "task")));
+    finish(kExitTasksFailed, fmt::format("all tasks have ended, but {} failed", format_count(over.failed, "task")));
   }
 }
 
@@ -199,7 +200,7 @@ task<void> FleetLeader::leave_a_healthy_leader(runtime::Cancellation* cancel) {
     if (healthy_leader_.is_seen_by(candidate_->elector(), runtime_.wall_now())) {
       const election::LeaseRecord record = candidate_->elector().seen().record;
       tell("left",
-           fmt::format("'{}' leads under epoch {} and is healthy: this agent ends, as --exit-if-follower says",
+           fmt::format("'{}' is the leader under epoch {} and healthy: this agent ends because of --exit-if-follower",
                        printable(record.holder), record.epoch.value()),
            record.epoch, {{"leader", record.holder}});
       finish(0, "a follower leaves");
@@ -229,8 +230,8 @@ task<Result<election::ElectorConfig>> FleetLeader::configure() {
   if (options_.back_off) config.backoff = election::BackoffSettings{};
   const Duration shortest = options_.adaptive ? options_.adaptive->lease_min : config.timing.lease;
   if (shortest < config.traits.lease_min) {
-    co_return fail(Errc::kInvalid, "a lease of {}: {} needs at least {}", format_duration(shortest), store_->describe(),
-                   format_duration(config.traits.lease_min));
+    co_return fail(Errc::kInvalid, "the lease is {}, but {} needs at least {}", format_duration(shortest),
+                   store_->describe(), format_duration(config.traits.lease_min));
   }
   BW_CO_TRY(config.floor, co_await recall_epoch(options_.key));
   // The queue knows of epochs that a lease file which was lost does not.
@@ -238,7 +239,7 @@ task<Result<election::ElectorConfig>> FleetLeader::configure() {
   if (queue) {
     config.floor = std::max(config.floor, queue->fence());
   } else {
-    journal_.warn(runtime_.wall_now(), queue.error().message + ". The next leader sets it aside");
+    journal_.warn(runtime_.wall_now(), queue.error().message + ". The next leader renames the file");
   }
   co_return config;
 }

@@ -29,8 +29,8 @@ task<Status> FleetMember::join() {
     if (!other || status_of(agent, runtime_.wall_now(), registry_.ages()) != AgentStatus::kActive) continue;
     if (runtime_.look_at_process(agent.pid).state != runtime::ProcessSight::State::kAlive) continue;
     co_return fail(Errc::kRefused,
-                   "process {} is agent '{}' already. Give this one another --id, or end that one, or take it out: "
-                   "bellwether agents deregister",
+                   "process {} is agent '{}' already. Give this agent another --id, end that process, or deregister "
+                   "it: bellwether agents deregister",
                    agent.pid, printable(agent.id));
   }
   Status done = co_await registry_.add(settings_.id, settings_.role, self.host, self.pid);
@@ -54,7 +54,7 @@ task<Status> FleetMember::beat_once() {
   if (!heard && heard.error().code == Errc::kNotFound) {
     const runtime::ProcessIdentity self = runtime_.self();
     heard = co_await registry_.add(settings_.id, settings_.role, self.host, self.pid);
-    if (heard) journal_.warn(runtime_.wall_now(), "the registry had forgotten this agent: it is registered again");
+    if (heard) journal_.warn(runtime_.wall_now(), "this agent was missing in the registry and is registered again");
   }
   if (!heard || !epoch_) co_return heard;
   const election::Epoch epoch = *epoch_;
@@ -67,7 +67,7 @@ task<Status> FleetMember::clean_up(election::Epoch epoch) {
   if (cleanup.changed()) {
     journal_.transition(
         runtime_.wall_now(), "cleaned",
-        fmt::format("agents: stale {}; forgotten {}", cleanup.stale.empty() ? "none" : joined(cleanup.stale),
+        fmt::format("agents: stale {}; removed {}", cleanup.stale.empty() ? "none" : joined(cleanup.stale),
                     cleanup.reaped.empty() ? "none" : joined(cleanup.reaped)),
         {{"stale", joined(cleanup.stale)},
          {"forgotten", joined(cleanup.reaped)},
@@ -98,7 +98,7 @@ task<void> FleetMember::leave() {
 void FleetMember::tell_once(const Status& how) {
   std::string trouble = how ? std::string() : "the registry or the queue: " + how.error().message;
   if (trouble.empty() && registry_.quarantined()) {
-    trouble = "the registry was torn or foreign and is set aside beside its file; agents register again";
+    trouble = "the registry was torn or foreign, and its file was renamed; agents register again";
   }
   if (!trouble.empty() && trouble != trouble_) journal_.warn(runtime_.wall_now(), trouble);
   trouble_ = trouble;

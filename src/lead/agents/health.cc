@@ -29,15 +29,15 @@ void judge_contradictions(const LeaseLooks& looks, Findings& out) {
     const std::string evidence = fmt::format("first {}, then {}", of_epoch(before), of_epoch(after));
     if (before.held() && after.held() && before.epoch == after.epoch && before.token != after.token) {
       out.push_back({Severity::kCritical, fmt::format("two leaders of '{}' under one epoch", looks.key), evidence,
-                     "two processes act at once, and fencing cannot tell them apart: two stores behind one URL, or a "
-                     "program that overwrites the lease",
+                     "two processes act at once, and fencing cannot distinguish them. Cause: two stores behind one "
+                     "URL, or a program that overwrites the lease",
                      "stop one of them; then " + show(looks)});
       return;
     }
     if (after.epoch < before.epoch) {
       out.push_back({Severity::kCritical, fmt::format("the epoch of '{}' went back", looks.key), evidence,
-                     "the store has lost data, or two of them answer in turn: what is fenced by the epoch refuses the "
-                     "new holder or trusts the old one",
+                     "the store has lost data, or two stores answer in turn: resources that are fenced by the epoch "
+                     "refuse the new holder or trust the old one",
                      show(looks) + "; check the store's persistence and failover"});
       return;
     }
@@ -55,23 +55,24 @@ void judge_holder(const LeaseLooks& looks, const Observation& last, WallTime now
                   format_duration(record.lease));
   if (last.sight == election::HolderSight::kDead) {
     out.push_back({Severity::kWarning, fmt::format("the holder of '{}' is dead", looks.key), evidence,
-                   "nobody does the work until a standby looks next", "start a standby; " + show(looks)});
+                   "the work is not done until a standby checks the key", "start a standby; " + show(looks)});
     return;
   }
   if (record.renewed_at.unix_ns == 0 || record.lease <= Duration::zero()) return;
   if (age < -limits.clock_difference) {
     out.push_back({Severity::kWarning, fmt::format("clock skew: '{}' was renewed in the future", looks.key), evidence,
                    "the clocks of the holder and of this machine differ. Leases do not depend on them, but the ages of "
-                   "agents, logs and this very report do",
+                   "agents, logs and this report do",
                    "chronyc tracking (or timedatectl) on both machines"});
   } else if (last.left ? *last.left <= Duration::zero() : age > record.lease) {
-    out.push_back({Severity::kCritical, fmt::format("the lease of '{}' is over and nobody has taken it", looks.key),
-                   evidence, "no standby is alive, or none can reach the store: work piles up",
+    out.push_back({Severity::kCritical,
+                   fmt::format("the lease of '{}' has expired, and no candidate has taken the key", looks.key),
+                   evidence, "no standby is alive, or none reaches the store: work accumulates",
                    "start a standby; then " + show(looks)});
   } else if (!last.left && age > record.lease * 4 / 9) {
     out.push_back({Severity::kWarning, fmt::format("the heartbeat of '{}' is late", looks.key), evidence,
-                   "a healthy holder renews every third of its lease; a little later still and the leader changes. If "
-                   "that happens often, raise the TTL or beat faster",
+                   "a healthy holder renews every third of its lease; after a little more time the leader changes. If "
+                   "that happens often, raise the TTL or renew more often",
                    fmt::format("bellwether budget --via {} --ttl {}", looks.via, format_duration(record.lease))});
   }
 }
@@ -89,23 +90,24 @@ void judge_lease(const LeaseLooks& looks, WallTime now, const HealthLimits& limi
   const Observation& last = looks.seen.back();
   if (last.may_have_lost_data) {
     out.push_back({Severity::kCritical, fmt::format("the store of '{}' may have lost data", looks.key),
-                   last.evidence.empty() ? "it shows less than it held" : last.evidence,
-                   "nobody takes the key for a whole lease, for somebody may still hold it",
+                   last.evidence.empty() ? "it shows an older state than before" : last.evidence,
+                   "candidates do not take the key for a whole lease, because another one may still hold it",
                    show(looks) + "; check the store's persistence"});
   } else if (!last.evidence.empty()) {
     // A record by another program is worth a note, and no fault.
     const Severity severity = last.foreign && last.record.held() ? Severity::kNote : Severity::kWarning;
-    out.push_back({severity, fmt::format("the record of '{}' is out of the ordinary", looks.key), last.evidence,
-                   "a file or key that another program changed, or that was torn, is never guessed at", show(looks)});
+    out.push_back({severity, fmt::format("the record of '{}' is unusual", looks.key), last.evidence,
+                   "another program changed the file or key, or it is torn; Bellwether does not guess its contents",
+                   show(looks)});
   }
   const bool held =
       std::any_of(looks.seen.begin(), looks.seen.end(), [](const Observation& seen) { return seen.record.held(); });
   if (held) {
     if (last.record.held()) judge_holder(looks, last, now, limits, out);
   } else if (looks.holder_expected) {
-    out.push_back({Severity::kCritical, fmt::format("nobody holds '{}'", looks.key),
-                   last.present ? "last change: " + last.record.cause : std::string("there is no record of it"),
-                   "what it guards is done by nobody", "start a candidate; " + show(looks)});
+    out.push_back({Severity::kCritical, fmt::format("'{}' has no holder", looks.key),
+                   last.present ? "last change: " + last.record.cause : std::string("there is no record of the key"),
+                   "no process does the work of this key", "start a candidate; " + show(looks)});
   }
 }
 
@@ -115,7 +117,7 @@ void judge_churn(const std::string& key, uint64_t epochs, const HealthLimits& li
   out.push_back({critical ? Severity::kCritical : Severity::kWarning,
                  fmt::format("the leader of '{}' changes too often", key),
                  format_count(epochs, "change") + " within the last hour; 0 or 1 is healthy",
-                 "each change costs a takeover. Renewals come too late for the TTL: raise it, or beat faster",
+                 "each change costs a takeover. Renewals come too late for the TTL: raise it, or renew more often",
                  "bellwether budget --profile lenient"});
 }
 
@@ -131,19 +133,19 @@ void judge_registry(const std::string& path, const AgentRegistry& registry, cons
   }
   if (!silent.empty()) {
     out.push_back({Severity::kWarning, "agents are silent", silent,
-                   "their tasks wait until the leader's cleanup hands them back; agents that stay dead in the list "
-                   "mean that nobody cleans up",
+                   "their tasks wait until the leader's cleanup returns them to the queue; dead agents that stay in "
+                   "the list show that no leader cleans up",
                    fmt::format("bellwether agents heartbeat --registry {} --id LEADER --clean", path)});
   }
   if (!ahead.empty()) {
     out.push_back({Severity::kWarning, "clock skew: heartbeats from the future", ahead,
-                   "such an agent counts as alive long after it died", "chronyc tracking (or timedatectl) there"});
+                   "these agents count as alive long after they died", "chronyc tracking (or timedatectl) there"});
   }
 }
 
 void judge_queue(const std::string& path, const TaskQueue& queue, Findings& out) {
   if (!queue.halted().empty()) {
-    out.push_back({Severity::kCritical, "the queue is halted", queue.halted(), "no task is added or begun",
+    out.push_back({Severity::kCritical, "the queue is halted", queue.halted(), "no tasks are added or started",
                    "bellwether agents tasks resume --queue " + path});
   }
   std::string failed;
@@ -155,28 +157,27 @@ void judge_queue(const std::string& path, const TaskQueue& queue, Findings& out)
   if (count == 0) return;
   if (count > kMaxNamed) failed += fmt::format("; and {} more", count - kMaxNamed);
   out.push_back({Severity::kWarning, format_count(count, "task") + " failed", failed,
-                 "they are not begun again by themselves, and nobody waits for them",
-                 "bellwether agents tasks retry --all --queue " + path});
+                 "they are not retried automatically", "bellwether agents tasks retry --all --queue " + path});
 }
 
 void judge_watchdog(const std::string& path, std::size_t restarts_last_hour, const std::string& last_cause,
                     const HealthLimits& limits, Findings& out) {
   if (restarts_last_hour < limits.restarts_most) return;
-  out.push_back({Severity::kWarning, "the watchdog restarts its process again and again",
+  out.push_back({Severity::kWarning, "the watchdog restarts its process too often",
                  fmt::format("{} within the last hour ({}); the last: {}", format_count(restarts_last_hour, "restart"),
                              path, last_cause),
-                 "restarting does not mend it", "run its command by hand and read what it says"});
+                 "restarting does not repair it", "run its command by hand and read its output"});
 }
 
 void judge_budget(const Policy& policy, const LoopPolicy& loop, const LoopBudget& budget, Findings& out) {
   if (budget.holds()) return;
   const bool slo = budget.slo_holds == false;
-  out.push_back({Severity::kWarning, fmt::format("loop '{}' cannot keep its promise", loop.name),
+  out.push_back({Severity::kWarning, fmt::format("loop '{}' cannot meet its objective", loop.name),
                  fmt::format("{}, but after a crash: {} = {}",
                              slo ? "takeover_slo " + format_duration(*loop.takeover_slo)
                                  : "stale_window " + format_duration(*loop.stale_window),
                              budget.budget.crash_worst.formula(), budget.budget.crash_worst.arithmetic()),
-                 "the next crash will break it: failover is too slow for what was promised",
+                 "the next crash will violate it: failover is too slow for the objective",
                  "bellwether budget " + policy.file});
 }
 

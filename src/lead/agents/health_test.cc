@@ -47,7 +47,7 @@ TEST(Health, a_lease_that_is_renewed_in_time_has_no_findings) {
 TEST(Health, a_heartbeat_that_is_late_and_a_lease_that_is_over_are_told_apart) {
   EXPECT_THAT(of({held_by("a", 3)}, 80), IsEmpty());
   expect_one(of({held_by("a", 3)}, 81), Severity::kWarning, "heartbeat of 'k' is late");
-  expect_one(of({held_by("a", 3)}, 181), Severity::kCritical, "is over");
+  expect_one(of({held_by("a", 3)}, 181), Severity::kCritical, "has expired");
 }
 
 TEST(Health, where_the_store_counts_the_lease_its_word_is_taken) {
@@ -67,16 +67,16 @@ TEST(Health, two_leaders_and_an_epoch_that_went_back_are_critical) {
 }
 
 TEST(Health, nobody_is_critical_unless_the_key_is_given_back_after_each_tick) {
-  expect_one(of({Observation{}}, 1), Severity::kCritical, "nobody holds 'k'");
+  expect_one(of({Observation{}}, 1), Severity::kCritical, "'k' has no holder");
   EXPECT_THAT(of({Observation{}}, 1, false), IsEmpty());
 }
 
 TEST(Health, what_the_store_found_odd_is_passed_on) {
   Observation odd = held_by("a", 3);
   odd.evidence = "the file was torn";
-  expect_one(of({odd}, 1), Severity::kWarning, "out of the ordinary");
+  expect_one(of({odd}, 1), Severity::kWarning, "unusual");
   odd.foreign = true;
-  expect_one(of({odd}, 1), Severity::kNote, "out of the ordinary");
+  expect_one(of({odd}, 1), Severity::kNote, "unusual");
   odd.may_have_lost_data = true;
   expect_one(of({odd}, 1), Severity::kCritical, "may have lost data");
   Observation dead = held_by("a", 3);
@@ -116,7 +116,7 @@ TEST(Health, twenty_restarts_in_an_hour_are_too_many) {
   judge_watchdog("w.json", 19, "it is dead", {}, out);
   EXPECT_THAT(out, IsEmpty());
   judge_watchdog("w.json", 20, "it is dead", {}, out);
-  expect_one(out, Severity::kWarning, "again and again");
+  expect_one(out, Severity::kWarning, "too often");
 }
 
 TEST(Health, a_promise_that_cannot_hold_comes_with_its_arithmetic) {
@@ -127,7 +127,7 @@ TEST(Health, a_promise_that_cannot_hold_comes_with_its_arithmetic) {
   loop.takeover_slo = Duration::seconds(15);
   Findings out;
   judge_budget({.file = "p.yaml"}, loop, budget_of_loop(loop, Duration::millis(50), ""), out);
-  expect_one(out, Severity::kWarning, "cannot keep its promise");
+  expect_one(out, Severity::kWarning, "cannot meet its objective");
   EXPECT_THAT(out[0].evidence, HasSubstr("= 92.625s"));
 }
 

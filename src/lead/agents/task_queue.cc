@@ -17,7 +17,7 @@ constexpr std::string_view kTaskQueueFormat = "bellwether.tasks/1";
 constexpr EnumNames<QueuedTask::State> kStates("waiting", "running", "done", "failed", "dropped");
 
 tl::unexpected<Error> not_a_queue(const std::string& why) {
-  return fail(Errc::kProtocol, "this is no queue of tasks: " + utf8_line(why, TaskQueue::kOutcomeBytesMax));
+  return fail(Errc::kProtocol, "this is not a task queue: " + utf8_line(why, TaskQueue::kOutcomeBytesMax));
 }
 
 json to_json(const QueuedTask& task) {
@@ -32,7 +32,7 @@ Result<QueuedTask> read_task(const json& entry) {
   task.name = entry.at("name").get<std::string>();
   task.payload = entry.at("payload").get<std::string>();
   const auto state = kStates.find(entry.at("state").get<std::string>());
-  if (!state) return not_a_queue("a task is in no known state");
+  if (!state) return not_a_queue("a task has an unknown state");
   task.state = *state;
   task.agent = entry.at("agent").get<std::string>();
   task.epoch = Epoch(entry.at("epoch").get<uint64_t>());
@@ -69,18 +69,18 @@ bool is_due(const QueuedTask& task, const HandOutRules& rules) {
 
 Status check_task(const std::string& name, const std::string& payload) {
   if (name.empty() || name.size() > TaskQueue::kNameBytesMax || !is_utf8(name) || has_control(name)) {
-    return fail(Errc::kInvalid, "the name of a task has 1 to {} bytes of UTF-8, none of them a control character",
+    return fail(Errc::kInvalid, "the name of a task must have 1 to {} bytes of UTF-8 without control characters",
                 TaskQueue::kNameBytesMax);
   }
   if (payload.size() > TaskQueue::kPayloadBytesMax) {
     return fail(
         Errc::kInvalid,
-        "the payload of task '{}' has {} bytes, more than {}: put it into a file, and its path into the payload", name,
+        "the payload of task '{}' has {} bytes; the limit is {}: put it into a file, and use the path as payload", name,
         payload.size(), TaskQueue::kPayloadBytesMax);
   }
   if (!is_utf8(payload) || payload.find('\0') != std::string::npos) {
     return fail(Errc::kInvalid,
-                "the payload of task '{}' is no UTF-8 text, or has a zero byte in it: encode it, for example as Base64",
+                "the payload of task '{}' is not UTF-8 text, or has a zero byte: encode it, for example as Base64",
                 name);
   }
   return {};
@@ -95,7 +95,7 @@ Result<TaskQueue> TaskQueue::parse(std::string_view text) {
   if (text.empty()) return not_a_queue("the file is empty");
   try {
     const json document = json::parse(text);
-    if (document.at("format") != kTaskQueueFormat) return not_a_queue("its format is another one");
+    if (document.at("format") != kTaskQueueFormat) return not_a_queue("its format is unknown");
     queue.fence_ = Epoch(document.at("fence").get<uint64_t>());
     queue.leader_ = document.value("leader", std::string());
     queue.next_ = document.at("next").get<uint64_t>();
@@ -106,16 +106,18 @@ Result<TaskQueue> TaskQueue::parse(std::string_view text) {
       for (const json& entry : entries) {
         BW_TRY(auto task, read_task(entry));
         if (is_settled(task.state) != (into == &queue.past_)) return not_a_queue("a task is in the wrong list");
-        if (task.number == 0 || task.number >= queue.next_) return not_a_queue("a number was never given out");
+        if (task.number == 0 || task.number >= queue.next_)
+          return not_a_queue("a task has a number that was never assigned");
         queue.payload_bytes_ += task.payload.size();
         into->push_back(std::move(task));
       }
     }
     const auto not_growing = [](const QueuedTask& a, const QueuedTask& b) { return a.number >= b.number; };
     if (std::adjacent_find(queue.tasks_.begin(), queue.tasks_.end(), not_growing) != queue.tasks_.end()) {
-      return not_a_queue("its numbers do not grow");
+      return not_a_queue("its task numbers do not increase");
     }
-    if (document.at("cursor").get<uint64_t>() != queue.cursor()) return not_a_queue("its cursor is at a wrong task");
+    if (document.at("cursor").get<uint64_t>() != queue.cursor())
+      return not_a_queue("its cursor points to a wrong task");
   } catch (const json::exception& error) {
     return not_a_queue(error.what());
   }
@@ -179,8 +181,8 @@ Result<uint64_t> TaskQueue::add(const std::string& name, const std::string& payl
     const auto failed = std::count_if(tasks_.begin(), tasks_.end(),
                                       [](const QueuedTask& task) { return task.state == QueuedTask::State::kFailed; });
     return fail(Errc::kExhausted,
-                "the queue is full: {} tasks with {} bytes are not done, {} of them failed. At most {} tasks with {} "
-                "bytes fit: add more when some are done, and drop or retry those that failed",
+                "the queue is full: {} tasks with {} bytes are not done, {} of them failed. The limit is {} tasks with "
+                "{} bytes: add more when some are done, and drop or retry failed tasks",
                 tasks_.size(), payload_bytes_, failed, kMost, kPayloadsBytesMax);
   }
   payload_bytes_ += payload.size();
@@ -192,20 +194,20 @@ void TaskQueue::halt(std::string_view why) { halted_ = utf8_line(why, kHaltedByt
 
 Status TaskQueue::in_office(Epoch epoch) const {
   if (epoch == fence_ && epoch.value() > 0) return {};
-  return fail(Errc::kRefused, "epoch {} is not in office: the queue was taken over under epoch {}", epoch.value(),
+  return fail(Errc::kRefused, "epoch {} is not current: the queue was taken over under epoch {}", epoch.value(),
               fence_.value());
 }
 
 Result<std::size_t> TaskQueue::take_over(Epoch epoch, const std::string& leader) {
   if (epoch < fence_ || epoch.value() == 0) {
-    return fail(Errc::kRefused, "epoch {} comes too late: epoch {} has taken the queue over", epoch.value(),
+    return fail(Errc::kRefused, "epoch {} is too old: the queue was taken over under epoch {}", epoch.value(),
                 fence_.value());
   }
   if (epoch == fence_) {
     if (leader == leader_) return std::size_t{0};
     return fail(Errc::kRefused,
-                "epoch {} comes too late: another leader, '{}', has taken the queue over under the same epoch",
-                epoch.value(), leader_);
+                "epoch {} is taken: another leader, '{}', has taken over the queue under the same epoch", epoch.value(),
+                leader_);
   }
   fence_ = epoch;
   leader_ = leader;
@@ -213,7 +215,7 @@ Result<std::size_t> TaskQueue::take_over(Epoch epoch, const std::string& leader)
   for (QueuedTask& task : tasks_) {
     if (task.state != QueuedTask::State::kRunning) continue;
     task.state = QueuedTask::State::kWaiting;
-    task.outcome = "its leader was gone before it was done";
+    task.outcome = "its leader was lost before it was done";
     ++waiting_again;
   }
   return waiting_again;
@@ -258,12 +260,12 @@ Result<std::deque<QueuedTask>::iterator> TaskQueue::granted(const Grant& grant) 
   const bool same = known->agent == grant.agent && known->epoch == grant.epoch && known->attempt == grant.attempt &&
                     known->name == grant.name;
   if (same && known->state == QueuedTask::State::kDone) {
-    return fail(Errc::kExists, "this result of {} was accepted before", named(grant.number));
+    return fail(Errc::kExists, "this result of {} was accepted already", named(grant.number));
   }
   if (!same || known->state != QueuedTask::State::kRunning || grant.epoch < fence_) {
     return fail(
         Errc::kRefused,
-        "this result of {} comes too late: it was handed out under epoch {}, attempt {}, and has changed hands since",
+        "this result of {} is too late: it belongs to epoch {}, attempt {}, and the task was reassigned since then",
         named(grant.number), grant.epoch.value(), grant.attempt);
   }
   return place_of(grant.number);
@@ -297,7 +299,7 @@ Status TaskQueue::give_back(const Grant& grant) {
   BW_TRY(const auto found, granted(grant));
   QueuedTask& task = *found;
   task.state = QueuedTask::State::kWaiting;
-  task.outcome = "it was ended in good order before it was done";
+  task.outcome = "it was stopped in good order before it was done";
   if (task.tries > 0) --task.tries;
   return {};
 }
@@ -317,7 +319,7 @@ Result<std::size_t> TaskQueue::hand_back(const std::vector<std::string>& living,
 
 Status TaskQueue::retry(uint64_t number) {
   const auto task = place_of(number);
-  if (task == tasks_.end()) return fail(Errc::kNotFound, "there is no {} that is not done", named(number));
+  if (task == tasks_.end()) return fail(Errc::kNotFound, "there is no unfinished {}", named(number));
   if (task->state != QueuedTask::State::kFailed) {
     return fail(Errc::kRefused, "{} is {}, not failed", named(number), to_string(task->state));
   }
@@ -328,9 +330,9 @@ Status TaskQueue::retry(uint64_t number) {
 
 Status TaskQueue::drop(uint64_t number) {
   const auto task = place_of(number);
-  if (task == tasks_.end()) return fail(Errc::kNotFound, "there is no {} that is not done", named(number));
+  if (task == tasks_.end()) return fail(Errc::kNotFound, "there is no unfinished {}", named(number));
   if (task->state == QueuedTask::State::kRunning) {
-    return fail(Errc::kRefused, "{} is being worked on by '{}': drop it when it is not", named(number), task->agent);
+    return fail(Errc::kRefused, "'{}' is working on {}: drop the task when it has ended", task->agent, named(number));
   }
   settle(task, QueuedTask::State::kDropped);
   return {};

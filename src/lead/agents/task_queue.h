@@ -67,7 +67,7 @@ class TaskQueue {
   static constexpr std::size_t kOutcomeBytesMax = 200;
   static constexpr std::size_t kHaltedBytesMax = 8u << 10;
 
-  // Error: kProtocol when the text is no queue, as empty text is none.
+  // Error: kProtocol when the text is not a queue; empty text is not one.
   static Result<TaskQueue> parse(std::string_view text);
   std::string to_json() const;
 

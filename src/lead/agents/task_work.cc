@@ -83,7 +83,7 @@ bool TaskWork::refused(const Error& error, const Grant& task) {
     tell("refused", "refused by the queue: " + error.message, task, true);
     return false;
   }
-  trouble("the queue does not answer, tried again: " + error.message, task);
+  trouble("the queue does not answer, trying again: " + error.message, task);
   return true;
 }
 
@@ -91,7 +91,8 @@ bool TaskWork::refused(const Error& error, const Grant& task) {
 bool TaskWork::not_in_office(const Error& error) {
   Error told = error;
   if (told.code == Errc::kRefused) {
-    told.message += ". If this goes on, another lease works this queue off: compare --via and --key of all agents";
+    told.message +=
+        ". If this continues, agents with another lease use this queue: compare --via and --key of all agents";
   }
   refused_ = !refused(told, {});
   return refused_;
@@ -108,7 +109,7 @@ task<bool> TaskWork::take_over() {
       if (queue) {
         text += fmt::format(", cursor {}, {} not done", queue->cursor(), format_count(queue->tasks().size(), "task"));
       }
-      if (*taken > 0) text += fmt::format("; {} of the leader before begun again", format_count(*taken, "task"));
+      if (*taken > 0) text += fmt::format("; {} of the former leader started again", format_count(*taken, "task"));
       tell("taken_over", text, {});
       co_return !stopping_;
     }
@@ -166,7 +167,7 @@ task<void> TaskWork::put_aside() {
   for (const QueuedTask& task : *aside) {
     const Grant last{task.number, task.agent, task.epoch, task.attempt, task.name, {}};
     tell("failed",
-         fmt::format("{} was begun {}, last by '{}' ({}), and is put aside{}", named(last),
+         fmt::format("{} was started {}, last by '{}' ({}), and is not retried{}", named(last),
                      format_count(task.tries, "time"), task.agent, task.outcome, to_retry(task.number)),
          last, true);
   }
@@ -218,7 +219,7 @@ task<void> TaskWork::run_one(Grant grant) {
     co_await give_back(grant);
     co_return;
   }
-  tell("begun", fmt::format("{} begins, attempt {}", named(grant), grant.attempt), grant);
+  tell("begun", fmt::format("{} starts, attempt {}", named(grant), grant.attempt), grant);
   const Instant began = runtime_.read_clock();
   const auto end = co_await commands_.run(options_for(grant));
   if (!end) {
@@ -228,7 +229,7 @@ task<void> TaskWork::run_one(Grant grant) {
       over_ = {why};
       stop();
     } else {
-      trouble("the command could not be started, tried again: " + why.message, grant);
+      trouble("the command could not be started, trying again: " + why.message, grant);
     }
     co_await give_back(grant);
     co_await pause(kAfterTrouble);
@@ -259,7 +260,8 @@ auto TaskWork::tell_queue(Grant grant, Act act) -> decltype(act(grant)) {
 task<void> TaskWork::settle(Grant grant, CommandEnd end) {
   // An end that came after the term's is not ours to judge: the next leader begins the task again.
   if (lost_ || runtime_.boot_now() >= commands_.term_ends()) {
-    tell("abandoned", fmt::format("{} was ended with the term ({})", named(grant), how_it_ended(end)), grant);
+    tell("abandoned", fmt::format("{} was stopped at the end of the term ({})", named(grant), how_it_ended(end)),
+         grant);
     co_return;
   }
   if (end.asked) {
@@ -272,8 +274,8 @@ task<void> TaskWork::settle(Grant grant, CommandEnd end) {
   });
   if (!state) co_return;
   const bool over = *state == QueuedTask::State::kFailed;
-  const std::string then = over ? ": tried so often, put aside" + to_retry(grant.number)
-                                : ": again in " + format_duration(settings_.retry_after);
+  const std::string then = over ? ": too many attempts, not retried" + to_retry(grant.number)
+                                : ": next attempt in " + format_duration(settings_.retry_after);
   tell("failed", fmt::format("{} failed, {}{}", named(grant), how_it_ended(end), then), grant, true);
 }
 
@@ -285,7 +287,7 @@ task<void> TaskWork::succeed(Grant grant, Duration took) {
 
 task<void> TaskWork::give_back(Grant grant) {
   const Status back = co_await tell_queue(grant, [this](const Grant& one) { return queue_.give_back(one); });
-  if (back) tell("given_back", named(grant) + " is given back to the queue", grant);
+  if (back) tell("given_back", named(grant) + " is returned to the queue", grant);
 }
 
 }  // namespace bellwether::lead

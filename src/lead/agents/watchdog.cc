@@ -14,7 +14,7 @@ WatchdogAct Watchdog::check(Instant now, const WatchdogSight& sight) {
     heard_ = now;
   }
   if (forced_) {
-    return {sight.runs ? Kind::kRestart : Kind::kStart, "a restart was asked for"};
+    return {sight.runs ? Kind::kRestart : Kind::kStart, "a restart was requested"};
   }
   const bool blind = !sight.heartbeat;
   if (sight.runs) {
@@ -27,8 +27,7 @@ WatchdogAct Watchdog::check(Instant now, const WatchdogSight& sight) {
   // A heartbeat seen for the first time may be old: it gets the threshold to show that it moves.
   const bool others_lead = heard_ && now - *heard_ < settings_.stale_after;
   if (sight.succeeded && (others_lead || blind)) return {};
-  return when_due(now,
-                  {Kind::kStart, sight.succeeded ? "the heartbeat has fallen silent" : "it is dead: " + sight.ended});
+  return when_due(now, {Kind::kStart, sight.succeeded ? "the heartbeat has stopped" : "it is dead: " + sight.ended});
 }
 
 // Restarts that follow each other wait; the first one does not.

@@ -74,7 +74,7 @@ TEST_F(WatchdogTest, a_follower_that_went_in_good_order_comes_back_when_the_lead
   EXPECT_EQ(ended(180, true, "3").kind, Kind::kNone);
   const WatchdogAct act = ended(240, true, "3");
   EXPECT_EQ(act.kind, Kind::kStart);
-  EXPECT_THAT(act.why, HasSubstr("fallen silent"));
+  EXPECT_THAT(act.why, HasSubstr("heartbeat has stopped"));
 }
 
 TEST_F(WatchdogTest, a_forced_restart_happens_once_whatever_is_seen) {

@@ -52,8 +52,8 @@ std::unique_ptr<DurableFence> DurableFence::open(const std::string& path, std::s
                           : std::nullopt;
   if (!number || text != text_of(*number)) {
     error = path +
-            ": this is not the file of a fence; nothing is admitted, since a lower epoch could be. Remove it only "
-            "when you know that nothing newer has acted";
+            ": this is not the file of a fence, so every epoch is refused. Remove the file only if no newer epoch can "
+            "have acted";
     return nullptr;
   }
   fence->highest_ = *number;

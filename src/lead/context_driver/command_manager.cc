@@ -42,7 +42,8 @@ class Output {
 
   Status open() {
     std::array<int, 2> ends{};
-    if (::pipe2(ends.data(), O_CLOEXEC) != 0) return fail_errno(errno, "a pipe for a context manager's command");
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0)
+      return fail_errno(errno, "creating a pipe for a context manager's command");
     read_ = ends[0];
     write_ = ends[1];
     ::fcntl(read_, F_SETFL, O_NONBLOCK);
@@ -105,10 +106,10 @@ struct CommandManager::Files {
 
   Status open(std::string_view text) {
     payload = ::memfd_create("payload", MFD_CLOEXEC);
-    if (payload < 0) return fail_errno(errno, "memory for a payload");
+    if (payload < 0) return fail_errno(errno, "allocating memory for a payload");
     while (!text.empty()) {
       const ssize_t size = ::write(payload, text.data(), text.size());
-      if (size < 0) return fail_errno(errno, "memory for a payload");
+      if (size < 0) return fail_errno(errno, "allocating memory for a payload");
       text.remove_prefix(static_cast<std::size_t>(size));
     }
     BW_RETURN_IF_ERROR(out.open());

@@ -48,14 +48,16 @@ void ContextDriver::on_request(link::Connection& connection, const wire::Inbound
   const Caller caller{&connection, request.id, {}, {}};
   auto question = decode_context_question(as_text(request.body));
   if (!question) return answer(caller, refusal(question.error()));
-  if (!loop_.running() || left_) return answer(caller, refusal({Errc::kRefused, "this node leads no contexts now"}));
+  if (!loop_.running() || left_)
+    return answer(caller, refusal({Errc::kRefused, "this node does not lead contexts now"}));
   if (callers_.size() >= kMaxCallers) {
-    return answer(caller, refusal({Errc::kExhausted, "too many wait for an answer; ask again later"}));
+    return answer(caller, refusal({Errc::kExhausted, "too many requests are waiting; try again later"}));
   }
   const bool changes =
       std::holds_alternative<AskTransfer>(*question) || std::holds_alternative<AskGeneration>(*question);
   if (changes && connection.peer().identity.role != wire::Role::kOperator) {
-    return answer(caller, refusal({Errc::kInvalid, "only an operator moves the leadership, or stops the generation"}));
+    return answer(caller,
+                  refusal({Errc::kInvalid, "only an operator may transfer the leadership or stop the generation"}));
   }
   const auto waits = [&](std::string done, std::string said = {}) {
     return ticket_of({&connection, request.id, std::move(done), std::move(said)});
@@ -63,30 +65,33 @@ void ContextDriver::on_request(link::Connection& connection, const wire::Inbound
   std::visit(
       Overloaded{
           [&](Request& wish) {
-            tell(Submit{waits("the request is kept, and will be done"), std::move(wish)});
+            tell(Submit{waits("the request is stored and will be processed"), std::move(wish)});
           },
           [&](const AskOutcome& outcome) { on_outcome_question(caller, outcome.id); },
           [&](const AskContextStatus&) { answer(caller, view()); },
           [&](const AskTransfer& wish) {
             const auto target = member(wish.target);
             if (!target) {
-              return answer(caller,
-                            refusal({Errc::kNotFound, fmt::format("'{}' is no member of this cluster; name one of "
-                                                                  "those that `bellwether cluster quorum` shows",
-                                                                  printable(wish.target))}));
+              return answer(
+                  caller,
+                  refusal({Errc::kNotFound,
+                           fmt::format(
+                               "'{}' is not a member of this cluster; name one that `bellwether cluster quorum` shows",
+                               printable(wish.target))}));
             }
             tell(Transfer{
                 waits(fmt::format("the transfer to '{}' has begun; `bellwether context status` shows how it ends",
                                   wish.target)),
-                *target, wish.reason.empty() ? "an operator asks for it" : wish.reason, "operator " + wish.by});
+                *target, wish.reason.empty() ? "requested by an operator" : wish.reason, "operator " + wish.by});
           },
           [&](const AskGeneration& wish) {
             const std::string by = fmt::format("operator '{}' ", printable(wish.by));
             if (wish.start) {
               tell(StartGeneration{waits("the generation starts", by + "starts the generation")});
             } else {
-              tell(StopGeneration{waits("the generation stops when what runs has ended", by + "stops the generation"),
-                                  fmt::format("operator {} says so", printable(wish.by))});
+              tell(StopGeneration{
+                  waits("the generation stops when the running jobs have ended", by + "stops the generation"),
+                  fmt::format("requested by operator {}", printable(wish.by))});
             }
           },
       },
@@ -96,10 +101,10 @@ void ContextDriver::on_request(link::Connection& connection, const wire::Inbound
 // An end that is not durable yet is none: another leader may find another one.
 void ContextDriver::on_outcome_question(const Caller& caller, RequestId id) {
   if (!leads() || term_.valid_for(parts_.runtime.boot_now()) <= Duration::zero()) {
-    return answer(caller, refusal({Errc::kRefused, "this node does not lead; ask the leader"}));
+    return answer(caller, refusal({Errc::kRefused, "this node is not the leader; send the request to the leader"}));
   }
   if (kernel_.leader.duty() == Duty::kTaking) {
-    return answer(caller, refusal({Errc::kRefused, "this node reads the register anew; ask again"}));
+    return answer(caller, refusal({Errc::kRefused, "this node is reading the register; try again"}));
   }
   OutcomeAnswer out;
   if (const LiveRequest* live = kernel_.leader.queue().find(id)) {
@@ -148,8 +153,9 @@ void ContextDriver::on_message(link::Connection& connection, const wire::Inbound
   const auto from = member(sender);
   auto message = read_message(inbound, sender);
   if (message && (!from || connection.peer().identity.role != wire::Role::kManager)) {
-    message = fail(Errc::kRefused, "a message of '{}', which is no member of this cluster", printable(sender));
-    parts_.router.refuse(connection, wire::Refusal::kSender, "it leads no contexts, and speaks as one that does");
+    message = fail(Errc::kRefused, "a message of '{}', which is not a member of this cluster", printable(sender));
+    parts_.router.refuse(connection, wire::Refusal::kSender,
+                         "it does not lead contexts, but sends messages of a context leader");
   }
   if (!message) {
     // Only the first of many is logged.
@@ -168,7 +174,8 @@ void ContextDriver::hear(vote::NodeId from, const std::string& sender, ContextMe
             say("context_generation_heard", fmt::format("{}generates contexts, epoch {}", by, begun.epoch));
           },
           [&](const GenerationEnded& ended) {
-            say("context_generation_heard", fmt::format("{}generates no contexts: {}", by, printable(ended.reason)));
+            say("context_generation_heard",
+                fmt::format("{}does not generate contexts: {}", by, printable(ended.reason)));
           },
           [&](StateVerdict& verdict) {
             note_step(fmt::format("{}{} the state", by, verdict.accepted ? "accepts" : "refuses"));
@@ -177,7 +184,7 @@ void ContextDriver::hear(vote::NodeId from, const std::string& sender, ContextMe
             }
             for (const StateIssue& one : verdict.dropped) {
               say("context_state_issue",
-                  fmt::format("{}finds a fault in {}: {}", by, to_string(one.field), printable(one.text)), true);
+                  fmt::format("{}reports a fault in {}: {}", by, to_string(one.field), printable(one.text)), true);
             }
             pass_on(std::move(verdict));
           },

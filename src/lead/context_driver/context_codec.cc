@@ -55,10 +55,10 @@ constexpr auto kDescription<Request> =
 
 template <>
 constexpr auto kDescription<AskOutcome> =
-    describe<AskOutcome>("a question for an outcome", field<&AskOutcome::id>(1, kId));
+    describe<AskOutcome>("a request for an outcome", field<&AskOutcome::id>(1, kId));
 
 template <>
-constexpr auto kDescription<AskContextStatus> = describe<AskContextStatus>("a question for the status");
+constexpr auto kDescription<AskContextStatus> = describe<AskContextStatus>("a request for the status");
 
 template <>
 constexpr auto kDescription<AskTransfer> =
@@ -71,7 +71,7 @@ constexpr auto kDescription<AskGeneration> =
 
 template <>
 constexpr auto kDescription<ContextQuestion> =
-    describe<ContextQuestion>("a question about contexts", alternative<Request, ContextQuestion>(1, "submit"),
+    describe<ContextQuestion>("a request about contexts", alternative<Request, ContextQuestion>(1, "submit"),
                               alternative<AskOutcome, ContextQuestion>(2, "outcome"),
                               alternative<AskContextStatus, ContextQuestion>(3, "status"),
                               alternative<AskTransfer, ContextQuestion>(4, "transfer"),
@@ -86,7 +86,7 @@ constexpr auto kDescription<ContextRefused> =
                              field<&ContextRefused::leader>(3, kName));
 
 template <>
-constexpr auto kDescription<ContextDone> = describe<ContextDone>("what was done", field<&ContextDone::text>(1, kWhy));
+constexpr auto kDescription<ContextDone> = describe<ContextDone>("a confirmation", field<&ContextDone::text>(1, kWhy));
 
 template <>
 constexpr auto kDescription<OutcomeAnswer> = describe<OutcomeAnswer>(
@@ -147,7 +147,7 @@ constexpr auto kDescription<TransferId> =
 
 template <>
 constexpr auto kDescription<StateIssue> = describe<StateIssue>(
-    "what was dropped of a state", field<&StateIssue::field>(1, between(1U, static_cast<unsigned>(StateField::kForm))),
+    "the dropped parts of a state", field<&StateIssue::field>(1, between(1U, static_cast<unsigned>(StateField::kForm))),
     field<&StateIssue::text>(2, kWhy));
 
 template <>
@@ -172,7 +172,7 @@ constexpr auto kDescription<OfferWithdrawn> =
 
 template <>
 constexpr auto kDescription<GenerationBegun> =
-    describe<GenerationBegun>("the begin of generation", field<&GenerationBegun::epoch>(1));
+    describe<GenerationBegun>("the start of generation", field<&GenerationBegun::epoch>(1));
 
 template <>
 constexpr auto kDescription<GenerationEnded> = describe<GenerationEnded>(
@@ -213,7 +213,7 @@ std::string_view to_string(OutcomeAnswer::State state) {
 Result<ContextQuestion> decode_context_question(std::string_view bytes) {
   auto question = message::decode<ContextQuestion>(bytes);
   if (!question && question.error().code == Errc::kTooLarge) {
-    return fail(Errc::kTooLarge, "a request has at most {} bytes: pass on where the rest is",
+    return fail(Errc::kTooLarge, "a request may have at most {} bytes: send the location of larger data instead",
                 context_lead::kMaxPayloadBytes);
   }
   return question;

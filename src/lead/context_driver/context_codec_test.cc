@@ -20,9 +20,11 @@ TEST(ContextCodec, an_id_is_16_bytes_and_not_all_zero) {
   EXPECT_EQ(bytes, std::string("\x12\x12\x0a\x10\x01\x23\x45\x67\x89\xab\xcd\xef\xfe\xdc\xba\x98\x76\x54\x32\x10"));
   EXPECT_EQ(std::get<AskOutcome>(*decode_context_question(bytes)).id, kId);
   const auto says = [](std::string_view raw) { return decode_context_question(raw).error().message; };
-  EXPECT_THAT(says(message::encode<ContextQuestion>(AskOutcome{})), HasSubstr("outcome.id is no id of a request"));
-  EXPECT_THAT(says("\x12\x07\x0a\x05short"), HasSubstr("outcome.id is no id of a request"));
-  EXPECT_THAT(says(std::string_view("\x12\0", 2)), HasSubstr("outcome.id is no id of a request")) << "none at all";
+  EXPECT_THAT(says(message::encode<ContextQuestion>(AskOutcome{})),
+              HasSubstr("outcome.id is not a valid id of a request"));
+  EXPECT_THAT(says("\x12\x07\x0a\x05short"), HasSubstr("outcome.id is not a valid id of a request"));
+  EXPECT_THAT(says(std::string_view("\x12\0", 2)), HasSubstr("outcome.id is not a valid id of a request"))
+      << "none at all";
 }
 
 TEST(ContextCodec, a_payload_that_is_too_large_is_told_the_limit) {

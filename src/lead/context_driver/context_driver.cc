@@ -83,7 +83,7 @@ struct ContextDriver::Hands {
   void operator()(Answered& answered) const { self.answer_ticket(answered.ticket, answered.status); }
   void operator()(TellOutcome& outcome) const { self.jobs_.on_told(outcome.finished.id); }
   void operator()(CompletionRefused& refused) const {
-    self.say("context_completion_refused", fmt::format("the end of {} at request {} does not count: {}",
+    self.say("context_completion_refused", fmt::format("the end of {} of request {} does not count: {}",
                                                        to_string(refused.fence), to_string(refused.id), refused.why));
   }
 
@@ -111,14 +111,14 @@ struct ContextDriver::Hands {
     if (!leadership.leads(self.parts_.runtime.boot_now())) static_cast<void>(leadership.call_election(true));
   }
   void operator()(StepDown& down) const {
-    self.say("context_steps_down", "gives the leadership up: " + down.why, true);
+    self.say("context_steps_down", "gives up the leadership: " + down.why, true);
     // Refused: it does not lead any more, or hands over already.
     static_cast<void>(self.parts_.leadership.hand_over(down.why, {}));
   }
 
   // --- effects that inform others
   void operator()(BecameLeader& became) const {
-    self.note_step("the register is taken");
+    self.note_step("this node has taken the register");
     self.say("context_leader",
              fmt::format("leads contexts, epoch {}, the leader's term number {}", became.epoch.value(), became.terms));
   }
@@ -143,7 +143,7 @@ struct ContextDriver::Hands {
   }
   void operator()(GenerationStopped& stopped) const {
     self.note_step("the generation is stopped");
-    self.say("context_generation_stopped", "generates no contexts: " + stopped.reason);
+    self.say("context_generation_stopped", "does not generate contexts: " + stopped.reason);
     self.broadcast(GenerationEnded{self.epoch_, stopped.reason});
   }
   void operator()(FailedOver& over) const {
@@ -168,9 +168,9 @@ struct ContextDriver::Hands {
                       self.named(ended.why), std::exchange(self.steps_, {})};
   }
   void operator()(Restored& restored) const {
-    self.note_step("the state of the leader before is taken over");
+    self.note_step("the state of the former leader is restored");
     for (const StateIssue& one : restored.state.dropped) {
-      self.say("context_recovered", fmt::format("{} is not taken over: {}", to_string(one.field), printable(one.text)),
+      self.say("context_recovered", fmt::format("{} is not restored: {}", to_string(one.field), printable(one.text)),
                true);
     }
   }

@@ -43,7 +43,7 @@ task<JobEnded> ContextJobs::run(RunJob wish, bool stops) {
     const Status kept = co_await blobs_.put(std::move(key), next_version(), std::move(end.result), deadline, &job.kill);
     if (!kept) {
       end.end = JobEnded::End::kFailed;
-      end.reason = "its result is not kept: " + kept.error().message;
+      end.reason = "its result was not stored: " + kept.error().message;
     }
   }
   if (end.end != JobEnded::End::kCancelled) {

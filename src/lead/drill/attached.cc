@@ -30,7 +30,8 @@ Result<int64_t> Attached::process_of(const std::string& holder) {
   }
   if (pid <= 1 || pid == runtime_.self().pid) {
     return fail(Errc::kNotFound,
-                "the process of '{}' is not known here: say --pid '{}=PID', or --break-with a command that reaches it",
+                "the process of '{}' is unknown on this machine: name it with --pid '{}=PID', or use --break-with and "
+                "a command that reaches it",
                 holder, holder);
   }
   if (const Status same = known_.same(pid, runtime_.look_at_process(pid)); !same) {
@@ -49,7 +50,7 @@ Status KnownProcesses::same(int64_t pid, const runtime::ProcessSight& seen) {
     return {};
   }
   if (known != begun_.end() && known->second == seen.start_time) return {};
-  return fail(Errc::kNotFound, "which has ended; its number may be that of another process now");
+  return fail(Errc::kNotFound, "which has ended; another process may have its id now");
 }
 
 task<Status> Attached::start() {

@@ -30,7 +30,7 @@ inline std::string last_lines(std::string_view output) {
 // Processes known by their ids. The system may reuse an id; the drill must not signal the new process.
 class KnownProcesses {
  public:
-  // kNotFound: `pid` has ended, or is not surely the process any more that it was when it was first seen.
+  // kNotFound: `pid` has ended, or may now be another process than when it was first seen.
   Status same(int64_t pid, const runtime::ProcessSight& seen);
   void killed(int64_t pid) { killed_.insert(pid); }
 

@@ -103,8 +103,8 @@ Result<std::string> redirected(const std::string& url, uint16_t port) {
   const auto begin = url.find("://");
   if (parsed.hosts.size() != 1 || begin == std::string::npos) {
     return fail(Errc::kUnsupported,
-                "the fault 'cut' needs a store at one address of a network, such as "
-                "redis://HOST:PORT; what contenders share on one machine cannot be cut");
+                "the fault 'cut' needs a store with one network address, such as redis://HOST:PORT; a store on the "
+                "machine of the contenders cannot be cut off");
   }
   std::size_t host = begin + 3;
   const std::size_t end = std::min(url.find_first_of("/?", host), url.size());
@@ -181,10 +181,10 @@ runtime::task<Status> Contenders::break_one(std::string holder, uint64_t) {
       case DrillFault::kKill: co_return one.process->signal(SIGKILL);
       case DrillFault::kPause: co_return one.process->signal(SIGSTOP);
       case DrillFault::kCut: one.way->cut(); co_return Status();
-      case DrillFault::kCommand: co_return fail(Errc::kUnsupported, "a command breaks only what runs already");
+      case DrillFault::kCommand: co_return fail(Errc::kUnsupported, "a command can break only running contenders");
     }
   }
-  co_return fail(Errc::kNotFound, "'{}' is no contender of this drill", holder);
+  co_return fail(Errc::kNotFound, "'{}' is not a contender of this drill", holder);
 }
 
 runtime::task<Status> Contenders::repair() {

@@ -212,7 +212,7 @@ runtime::task<bool> Drill::round(runtime::Cancellation* cancel) {
     leader = co_await leader_at_work(cancel);
   }
   if (leader == nullptr) {
-    if (!report_.interrupted) report_.error = "nobody leads the loop, after " + format_duration(patience());
+    if (!report_.interrupted) report_.error = "the loop has no leader after " + format_duration(patience());
     co_return false;
   }
   DrillRound round;
@@ -229,7 +229,7 @@ runtime::task<bool> Drill::round(runtime::Cancellation* cancel) {
   report_.rounds.push_back(round);
   progress(fmt::format("round {} of {}: {} {}{}{}", report_.rounds.size(), options_.rounds, to_string(options_.fault),
                        round.old_holder,
-                       round.taken_over ? fmt::format(", {} acts after ", round.new_holder) : ", nobody took over for ",
+                       round.taken_over ? fmt::format(", {} acts after ", round.new_holder) : ", no takeover for ",
                        format_duration(Duration::millis(round.from_fault.ms()))));
   const Status repaired = co_await targets_->repair();
   if (!repaired) report_.error = repaired.error().message;
@@ -244,7 +244,8 @@ runtime::task<void> Drill::rounds(runtime::Cancellation* cancel) {
     report_.error = begun.error().message;
     co_return;
   }
-  const std::string who = options_.attach ? "what runs of " : fmt::format("{} contenders of ", options_.contenders);
+  const std::string who =
+      options_.attach ? "the running processes of " : fmt::format("{} contenders of ", options_.contenders);
   progress(fmt::format("{}{}, TTL {}, poll {}; a takeover may take {}", who, options_.loop.name,
                        format_duration(options_.loop.lock_ttl), format_duration(options_.loop.poll_interval),
                        format_duration(report_.limit)));
@@ -297,7 +298,7 @@ runtime::task<DrillReport> Drill::run() {
   auto signals = runtime::Signals::collect(runtime_, {SIGINT, SIGTERM, SIGHUP});
   folder_ = "/tmp/bellwether-drill-" + std::string(6, 'X');  // to be filled in
   if (!signals || ::mkdtemp(folder_.data()) == nullptr) {
-    report_.error = signals ? "no folder under /tmp can be made" : signals.error().message;
+    report_.error = signals ? "cannot create a folder under /tmp" : signals.error().message;
     co_return report_;
   }
   signals_ = std::move(*signals);

@@ -136,12 +136,12 @@ class Hosted final : public LoopListener {
     figures.term_ended();
     const bool resigned = ended.reason == election::EndReason::kResigned;
     tell(resigned ? "resigned" : "deposed",
-         resigned ? "gives its lock back" : fmt::format("lost its lock ({}): {}", to_string(ended.reason), ended.why),
+         resigned ? "releases its lock" : fmt::format("lost its lock ({}): {}", to_string(ended.reason), ended.why),
          ended.epoch);
   }
   void on_leader_changed(const election::LeaseRecord& record, const std::string& evidence) override {
     figures.leader_changed(record, loop_->last_failover());
-    detail(record.held() ? "is held by " + record.holder : "is held by nobody: " + evidence);
+    detail(record.held() ? "is held by " + record.holder : "has no holder: " + evidence);
   }
   void on_store_error(bool renewal, const std::string& why) override {
     if (renewal) figures.renewal_failed();
@@ -216,7 +216,7 @@ runtime::task<Status> Hosted::prepare(store::LeaseStore& store, const LoopHostOp
 
 runtime::task<void> Hosted::keep(election::Epoch floor) {
   const auto kept = co_await memory_->save(floor);
-  if (!kept) journal_.warn(runtime_.wall_now(), named("the epoch could not be remembered: " + kept.error().message));
+  if (!kept) journal_.warn(runtime_.wall_now(), named("the epoch could not be stored: " + kept.error().message));
 }
 
 class LoopHost {
@@ -255,7 +255,7 @@ runtime::task<Status> LoopHost::prepare() {
 runtime::task<void> LoopHost::listen_to_signals(runtime::Cancellation* cancel) {
   const int number = co_await signals_->next(cancel);
   if (number == 0) co_return;
-  journal_.detail(runtime_.wall_now(), fmt::format("signal {}: giving all locks back", number));
+  journal_.detail(runtime_.wall_now(), fmt::format("signal {}: releasing all locks", number));
   for (const auto& loop : loops_) loop->stop(fmt::format("signal {}", number));
 }
 

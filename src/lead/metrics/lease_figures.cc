@@ -170,26 +170,27 @@ std::string prometheus_text(const std::vector<LeaseSnapshot>& keys) {
               [](const Snapshot& s) { return count(s.transitions); });
   page.figure(metric::kRenewals, "counter", "Renewals of this process that the store confirmed.",
               [](const Snapshot& s) { return count(s.renewals); });
-  page.figure(metric::kRenewalFailures, "counter", "Renewals of this process that failed or were not answered in time.",
+  page.figure(metric::kRenewalFailures, "counter", "Renewals of this process that failed or got no answer in time.",
               [](const Snapshot& s) { return count(s.renewal_failures); });
-  page.histogram(metric::kRenewSeconds, "From sending a renewal until it was confirmed.", &Snapshot::renew_seconds,
+  page.histogram(metric::kRenewSeconds, "Seconds from sending a renewal to its confirmation.", &Snapshot::renew_seconds,
                  false);
-  page.figure(metric::kLastRenewal, "gauge", "How long ago the last confirmed renewal was sent; only of the holder.",
+  page.figure(metric::kLastRenewal, "gauge",
+              "Seconds since the last confirmed renewal was sent; only while this process holds the key.",
               [](const Snapshot& s) { return seconds(s.since_renewal); });
-  page.figure(metric::kFailover, "gauge", "Of the last change of holder: how long nothing had been heard of the key.",
+  page.figure(metric::kFailover, "gauge", "Seconds without a sign of life of the key before the last change of holder.",
               [](const Snapshot& s) { return seconds(s.failover); });
-  page.figure(metric::kFailOpen, "counter", "How often acting without proof of leadership became permitted.",
+  page.figure(metric::kFailOpen, "counter", "How often the fail policy permitted work without proof of leadership.",
               [](const Snapshot& s) { return count(s.fail_opens); });
-  page.histogram(metric::kLockWait, "Seconds from wanting the lock of a tick until the store had answered.",
+  page.histogram(metric::kLockWait, "Seconds from requesting the lock of a tick to the store's answer.",
                  &Snapshot::lock_wait, true);
   const auto of_loop = [](const Snapshot& s, uint64_t value) { return s.loop.empty() ? std::nullopt : count(value); };
   page.figure(metric::kTicks, "counter", "Ticks that have ended.",
               [&](const Snapshot& s) { return of_loop(s, s.ticks); });
   page.figure(metric::kTickFailures, "counter", "Ticks that failed.",
               [&](const Snapshot& s) { return of_loop(s, s.tick_failures); });
-  page.figure(metric::kStaleJobs, "gauge", "Overdue work, as the tick counted it last.",
+  page.figure(metric::kStaleJobs, "gauge", "Overdue work, as last counted by the tick.",
               [](const Snapshot& s) { return s.stale_jobs ? count(*s.stale_jobs) : std::nullopt; });
-  page.figure(metric::kOrphanReplayed, "counter", "Work that was found without an owner and begun again.",
+  page.figure(metric::kOrphanReplayed, "counter", "Work that was found without an owner and started again.",
               [&](const Snapshot& s) { return of_loop(s, s.orphans_replayed.value_or(0)); });
   return page.take();
 }

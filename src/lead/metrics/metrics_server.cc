@@ -73,12 +73,13 @@ task<void> MetricsServer::serve(std::string at, std::shared_ptr<std::promise<Sta
 
 task<web::Answer> MetricsServer::answer(web::Request request, runtime::Cancellation*) {
   if (request.method != "GET" && request.method != "HEAD") {
-    co_return web::Answer{.status = 405, .body = "this is a page to be read\n", .fields = {{"Allow", "GET, HEAD"}}};
+    co_return web::Answer{
+        .status = 405, .body = "this page supports only GET and HEAD\n", .fields = {{"Allow", "GET, HEAD"}}};
   }
   if (request.path == "/metrics") co_return metrics();
   if (request.path == "/healthz" || request.path == "/leader") co_return health(request, true);
   if (request.path == "/follower") co_return health(request, false);
-  co_return web::Answer{.status = 404, .body = "there are /metrics, /healthz, /leader and /follower\n"};
+  co_return web::Answer{.status = 404, .body = "the pages are /metrics, /healthz, /leader and /follower\n"};
 }
 
 web::Answer MetricsServer::metrics() const {

@@ -84,17 +84,17 @@ class LoopAlerts {
     if (loop_.release_mode == ReleaseMode::kTtlHold) {
       alert.expression = fmt::format("(sum({}) or vector(0)) < 1", by_key(metric::kLeader));
       alert.pending = std::max(promised_, settings_.scrape * 2);
-      alert.summary = loop() + " has had no holder for longer than its takeover may take";
+      alert.summary = loop() + " has had no holder for longer than a takeover may take";
     } else {
       const Duration window = std::max(promised_ + loop_.poll_interval, looks);
       alert.expression =
           fmt::format("(max(delta({}[{}])) or vector(0)) <= 0", by_key(metric::kEpoch), prometheus_span(window));
       alert.pending = settings_.scrape * 2;
-      alert.summary = loop() + " has not run for longer than its takeover may take";
+      alert.summary = loop() + " has not run for longer than a takeover may take";
     }
     alert.runbook = fmt::format(
-        "Is any of its processes alive, and does the store answer? {} says which. Work piles up until one of them "
-        "holds the key.",
+        "Check that its processes are alive and that the store answers: {} shows both. Work accumulates until one of "
+        "them holds the key.",
         doctor());
     return alert;
   }
@@ -104,9 +104,9 @@ class LoopAlerts {
             .expression = fmt::format("sum({}) > 1", by_key(metric::kLeader)),
             .pending = settings_.scrape * 3,
             .severity = "critical",
-            .summary = loop() + " has more than one process that believes to hold its key",
-            .runbook = fmt::format("Stop all but the one with the highest {}, then look for two stores under one URL "
-                                   "and for work that is not fenced. {} compares clocks and epochs.",
+            .summary = loop() + " has more than one process that claims to hold its key",
+            .runbook = fmt::format("Stop all but the one with the highest {}, then check for two stores under one URL "
+                                   "and for unfenced work. {} compares clocks and epochs.",
                                    metric::kEpoch, doctor())};
   }
 
@@ -117,8 +117,8 @@ class LoopAlerts {
             .pending = {},
             .severity = "warning",
             .summary = fmt::format("the last takeover of {} took longer than {}", loop(), format_duration(promised_)),
-            .runbook = fmt::format("Compare with bellwether budget {}: a store slower than assumed, too few standbys, "
-                                   "or a promise that never could hold.",
+            .runbook = fmt::format("Compare with bellwether budget {}: the store is slower than assumed, there are too "
+                                   "few standbys, or the objective was never achievable.",
                                    policy_.file)};
   }
 
@@ -129,10 +129,10 @@ class LoopAlerts {
             .expression = fmt::format("{} / ({} + {}) > 0.1", failures, failures, renewals),
             .pending = Duration::minutes(2),
             .severity = "warning",
-            .summary = fmt::format("more than one of ten renewals of {} fails", loop()),
+            .summary = fmt::format("more than one in ten renewals of {} fails", loop()),
             .runbook =
-                "The store is slow or away, or the holder is starved. A few more in a row and the key changes "
-                "hands. " +
+                "The store is slow or unreachable, or the holder lacks CPU. After a few more in a row the holder "
+                "changes. " +
                 doctor()};
   }
 
@@ -141,10 +141,10 @@ class LoopAlerts {
             .expression = fmt::format("sum(increase({}[10m])) > 0", by_key(metric::kFailOpen)),
             .pending = {},
             .severity = "warning",
-            .summary = loop() + " was permitted to act without proof of leadership",
+            .summary = loop() + " was permitted to work without proof of leadership",
             .runbook =
-                "Its fail policy is open, and no holder could be proven: the store did not answer or showed "
-                "nobody. Check the work of that time for doubles."};
+                "Its fail policy is open, and no holder could be proven: the store did not answer or showed no holder. "
+                "Check the work of that time for duplicates."};
   }
 
   Alert lock_wait() const {
@@ -153,10 +153,10 @@ class LoopAlerts {
                                       by_loop(std::string(metric::kLockWait) + "_bucket"), number(settings_.operation)),
             .pending = Duration::minutes(5),
             .severity = "warning",
-            .summary = fmt::format("{} waits longer for its lock than its takeover budget counts on (p99 over {})",
+            .summary = fmt::format("{} waits longer for its lock than its takeover budget assumes (p99 over {})",
                                    loop(), format_duration(settings_.operation)),
-            .runbook = fmt::format("The store is slower than assumed. bellwether budget {} --store-p99 TIME shows what "
-                                   "the promises are worth at its present speed.",
+            .runbook = fmt::format("The store is slower than assumed. bellwether budget {} --store-p99 TIME computes "
+                                   "the objectives at its present speed.",
                                    policy_.file)};
   }
 
@@ -168,8 +168,8 @@ class LoopAlerts {
             .severity = "warning",
             .summary = loop() + " leaves more stale work behind than it clears",
             .runbook =
-                "A holder that lives is not a holder that works: look at its tick's errors and duration. If "
-                "nobody holds the key, NoLeader fires too."};
+                "The holder may be alive without doing its work: check the errors and the duration of its tick. If the "
+                "key has no holder, NoLeader fires too."};
   }
 
   Alert replay_pressure() const {
@@ -178,10 +178,10 @@ class LoopAlerts {
                                       number(loop_.poll_interval)),
             .pending = Duration::minutes(10),
             .severity = "warning",
-            .summary = loop() + " replays orphaned work at each of its polls",
+            .summary = loop() + " replays orphaned work at each poll",
             .runbook =
-                "Workers die, or are taken for dead, with work in their hands: look for restarts and for leases "
-                "shorter than the work takes."};
+                "Workers die or are declared dead while they have work: check for restarts and for leases that are "
+                "shorter than the work."};
   }
 
   Alert churn(const char* name, int changes, const char* severity) const {

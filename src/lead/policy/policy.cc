@@ -25,15 +25,16 @@ void warn_of_long_ticks(const LoopPolicy& loop, yaml::Diagnostics& out) {
   const Duration retry = timing.retry + timing.store_timeout;
   const Duration needed = loop.longest_tick + jitter + retry;
   if (loop.lock_ttl >= needed) return;
-  out.add(loop.place,
-          {.message = fmt::format(
-               "loop {}: 'lock_ttl' {} is shorter than the longest tick {} + jitter {} + one retry {} = {}",
-               yaml::in_quotes(loop.name), format_duration(loop.lock_ttl), format_duration(loop.longest_tick),
-               format_duration(jitter), format_duration(retry), format_duration(needed)),
-           .hint = loop.renew_every > Duration::zero()
-                       ? "only the renewals keep the key over a long tick; a store that is away for a moment ends it"
-                       : "the lock lapses during the tick, which is then stopped: lengthen 'lock_ttl' or set "
-                         "'renew_every'"});
+  out.add(
+      loop.place,
+      {.message =
+           fmt::format("loop {}: 'lock_ttl' {} is shorter than the longest tick {} + jitter {} + one retry {} = {}",
+                       yaml::in_quotes(loop.name), format_duration(loop.lock_ttl), format_duration(loop.longest_tick),
+                       format_duration(jitter), format_duration(retry), format_duration(needed)),
+       .hint =
+           loop.renew_every > Duration::zero()
+               ? "only renewals keep the key over a long tick; a short outage of the store ends it"
+               : "the lock expires during the tick, which is then stopped: lengthen 'lock_ttl' or set 'renew_every'"});
 }
 
 void warn_of_times(const LoopPolicy& loop, yaml::Diagnostics& out) {
@@ -54,7 +55,7 @@ void warn_of_times(const LoopPolicy& loop, yaml::Diagnostics& out) {
   if (url && url->scheme.starts_with("etcd") && loop.lock_ttl.ns() % 1'000'000'000 != 0) {
     out.add(loop.place, {.message = fmt::format("{}etcd counts leases in whole seconds: 'lock_ttl' {} becomes longer",
                                                 name, format_duration(loop.lock_ttl)),
-                         .hint = "say so in the sheet: whole seconds"});
+                         .hint = "use whole seconds in the policy"});
   }
 }
 
@@ -65,9 +66,9 @@ void warn_of_one_failure_domain(const Policy& policy, yaml::Diagnostics& out) {
                                [&](const LoopPolicy& loop) { return loop.store == loops.front().store; });
   if (!one) return;
   out.add({}, {.message = fmt::format(
-                   "all {} stand on one store: when it is away, none of them has a holder (one failure domain)",
+                   "all {} use one store: when it is unreachable, none of them has a holder (one failure domain)",
                    format_count(loops.size(), "loop")),
-               .hint = "give the loops that must not stop together stores of their own ('store:' in the loop)"});
+               .hint = "give loops that must not stop together different stores ('store:' in the loop)"});
 }
 
 std::vector<yaml::Diagnostic> warn_about(const Policy& policy) {
@@ -121,19 +122,19 @@ void check_times(const Section& section, const LoopPolicy& loop) {
     section.diagnostics().add(
         (renew == nullptr ? ttl : *renew).place(),
         {.message = fmt::format(
-             "'renew_every' {} is not shorter than 'lock_ttl' {} in {}: the lock would lapse before its first renewal",
+             "'renew_every' {} is not shorter than 'lock_ttl' {} in {}: the lock would expire before its first renewal",
              format_duration(loop.renew_every), format_duration(loop.lock_ttl), section.where()),
          .expected = fmt::format("less than {}; 0s to never renew", format_duration(loop.lock_ttl)),
-         .hint = "a third of the TTL is usual: renew_every: " + format_duration(loop.lock_ttl / 3)});
+         .hint = "a good value is a third of the TTL: renew_every: " + format_duration(loop.lock_ttl / 3)});
   }
   if (loop.release_mode == ReleaseMode::kTtlHold && loop.lock_ttl < loop.poll_interval) {
     section.diagnostics().add(
         ttl.place(),
         {.message = fmt::format("'lock_ttl' {} is shorter than 'poll_interval' {} in {}, whose 'release_mode' is "
-                                "ttl_hold: the lock would lapse between two ticks of its holder",
+                                "ttl_hold: the lock would expire between two ticks of its holder",
                                 format_duration(loop.lock_ttl), format_duration(loop.poll_interval), section.where()),
          .expected = "at least " + format_duration(loop.poll_interval),
-         .hint = "two poll intervals are usual: lock_ttl: " + format_duration(loop.poll_interval * 2)});
+         .hint = "a good value is two poll intervals: lock_ttl: " + format_duration(loop.poll_interval * 2)});
   }
 }
 
@@ -189,7 +190,7 @@ void check_keys(const std::vector<LoopPolicy>& loops, const Node& election, Diag
     const LoopPolicy& other = *first->second;
     diagnostics.add(place,
                     {.message = fmt::format(
-                         "loop {} has the 'lock_key' of loop {} (line {}): only one of the two could run at a time",
+                         "loop {} has the same 'lock_key' as loop {} (line {}): only one of them could run at a time",
                          in_quotes(loop.name), in_quotes(other.name), other.place.line),
                      .found = in_quotes(loop.lock_key),
                      .expected = "a key of its own, or another 'store'"});

@@ -134,7 +134,7 @@ TEST(Policy, two_loops_with_one_key_on_one_store_are_refused) {
       "leader_election:\n"
       "  a: {poll_interval: 5s, lock_key: k, lock_ttl: 10s}\n"
       "  b: {poll_interval: 5s, lock_key: k, lock_ttl: 10s";
-  EXPECT_THAT(errors_of(text + "}\n"), HasSubstr("p.yaml:3:26: loop 'b' has the 'lock_key' of loop 'a' (line 2)"));
+  EXPECT_THAT(errors_of(text + "}\n"), HasSubstr("p.yaml:3:26: loop 'b' has the same 'lock_key' as loop 'a' (line 2)"));
   EXPECT_EQ(errors_of(text + ", store: 'memory:other'}\n"), "");
 }
 
@@ -173,7 +173,7 @@ TEST(Policy, one_store_behind_all_loops_is_warned_about) {
       "leader_election:\n"
       "  a: {poll_interval: 5s, lock_key: k, lock_ttl: 10s, store: 'memory:a'}\n"
       "  b: {poll_interval: 5s, lock_key: l, lock_ttl: 10s, store: 'memory:";
-  EXPECT_THAT(warnings_of(two + "a'}\n"), HasSubstr("all 2 loops stand on one store"));
+  EXPECT_THAT(warnings_of(two + "a'}\n"), HasSubstr("all 2 loops use one store"));
   EXPECT_EQ(warnings_of(two + "b'}\n"), "");
   EXPECT_EQ(warnings_of(sheet(kGood)), "");
 }
@@ -184,8 +184,8 @@ TEST(Policy, a_ttl_shorter_than_tick_and_jitter_and_retry_is_warned_about) {
   EXPECT_THAT(
       warnings_of(sheet(kGood + ";longest_tick: 41s")),
       AllOf(HasSubstr("p.yaml:2:3: loop 'reconciler'"),
-            HasSubstr("the longest tick 41s + jitter 6s + one retry 14s = 1m1s"), HasSubstr("only the renewals")));
-  EXPECT_THAT(warnings_of(sheet(kGood + ";longest_tick: 41s;renew_every: 0s")), HasSubstr("lapses during the tick"));
+            HasSubstr("the longest tick 41s + jitter 6s + one retry 14s = 1m1s"), HasSubstr("only renewals keep")));
+  EXPECT_THAT(warnings_of(sheet(kGood + ";longest_tick: 41s;renew_every: 0s")), HasSubstr("expires during the tick"));
 }
 
 TEST(Policy, thin_margins_are_warned_about) {

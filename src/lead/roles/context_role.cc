@@ -85,8 +85,8 @@ task<Status> ContextRole::prepare(const NodeTools& tools) {
                                             .seal = seal ? &*seal : nullptr};
   BW_CO_TRY(driver_, cluster::ContextDriver::make(parts, std::move(settings), tools.runtime.prng().next()));
   if (maker_ != nullptr) co_return driver_->register_manager(std::move(maker_));
-  tools.log.note(true,
-                 "without 'context.manager' this node makes no contexts: requests wait for a leader that has one");
+  tools.log.note(
+      true, "without 'context.manager' this node does not generate contexts: requests wait for a leader that has one");
   co_return Status();
 }
 
@@ -170,36 +170,38 @@ std::vector<Figure> ContextRole::figures() const {
     return Figure{name, type, help, {}, value};
   };
   std::vector<Figure> out{
-      one("bellwether_context_leader", "gauge", "Whether this node leads contexts.", driver_->leads() ? 1 : 0),
-      one("bellwether_context_failovers_total", "counter", "Changes of who leads contexts that this node took part in.",
-          static_cast<double>(driver_->failovers())),
-      one("bellwether_context_failover_seconds_total", "counter", "How long these took, together.",
+      one("bellwether_context_leader", "gauge", "1 while this node leads contexts.", driver_->leads() ? 1 : 0),
+      one("bellwether_context_failovers_total", "counter",
+          "Changes of the context leader in which this node took part.", static_cast<double>(driver_->failovers())),
+      one("bellwether_context_failover_seconds_total", "counter", "Total seconds of these changes.",
           driver_->failover_time().seconds_f()),
-      one("bellwether_context_transfers_total", "counter", "Transfers to a named node that were begun here.",
+      one("bellwether_context_transfers_total", "counter", "Transfers to a named node that this node started.",
           static_cast<double>(metrics.transfers)),
-      one("bellwether_context_transfers_failed_total", "counter", "… and came to nothing.",
+      one("bellwether_context_transfers_failed_total", "counter",
+          "Transfers to a named node that this node started and that failed.",
           static_cast<double>(metrics.transfers_failed)),
-      one("bellwether_context_pauses_total", "counter", "Pauses for the health of the cluster.",
-          static_cast<double>(metrics.pauses)),
-      one("bellwether_context_jobs_total", "counter", "Attempts that ended here and counted.",
+      one("bellwether_context_pauses_total", "counter",
+          "Pauses of the generation because of the health of the cluster.", static_cast<double>(metrics.pauses)),
+      one("bellwether_context_jobs_total", "counter", "Attempts that ended on this node and counted.",
           static_cast<double>(metrics.jobs_ended)),
-      one("bellwether_context_job_seconds_total", "counter", "How long these took, together.",
+      one("bellwether_context_job_seconds_total", "counter", "Total seconds of these attempts.",
           metrics.job_time.seconds_f()),
-      one("bellwether_context_job_seconds_max", "gauge", "The longest of these.", metrics.longest_job.seconds_f()),
-      one("bellwether_context_completions_refused_total", "counter", "Ends of attempts that did not count.",
+      one("bellwether_context_job_seconds_max", "gauge", "Seconds of the longest attempt that counted.",
+          metrics.longest_job.seconds_f()),
+      one("bellwether_context_completions_refused_total", "counter", "Attempts whose end did not count.",
           static_cast<double>(metrics.completions_refused))};
   // A node that does not lead has no requests.
   if (!driver_->leads()) return out;
-  out.push_back(one("bellwether_context_queue_length", "gauge", "Requests that wait for their turn.",
-                    static_cast<double>(metrics.queued)));
   out.push_back(
-      one("bellwether_context_active", "gauge", "Requests at which a job runs.", static_cast<double>(metrics.active)));
-  out.push_back(one("bellwether_context_completed", "gauge", "Requests that were completed, by all leaders.",
+      one("bellwether_context_queue_length", "gauge", "Requests in the queue.", static_cast<double>(metrics.queued)));
+  out.push_back(
+      one("bellwether_context_active", "gauge", "Requests with a running job.", static_cast<double>(metrics.active)));
+  out.push_back(one("bellwether_context_completed", "gauge", "Requests that all leaders have completed.",
                     static_cast<double>(metrics.completed)));
-  out.push_back(one("bellwether_context_failed", "gauge", "Requests that have failed, by all leaders.",
+  out.push_back(one("bellwether_context_failed", "gauge", "Requests that failed under all leaders.",
                     static_cast<double>(metrics.failed)));
-  out.push_back(one("bellwether_context_oldest_waiting_seconds", "gauge", "Since when the oldest of those waits.",
-                    metrics.oldest_waiting.seconds_f()));
+  out.push_back(one("bellwether_context_oldest_waiting_seconds", "gauge",
+                    "Seconds that the oldest queued request has waited.", metrics.oldest_waiting.seconds_f()));
   return out;
 }
 

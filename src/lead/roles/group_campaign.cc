@@ -113,7 +113,7 @@ void GroupCampaign::weigh() {
   if (against && in_office_ && working_) give_up(*against);
   const bool stands = !against && !options_.observe && !staying_out_;
   if (stands_ == stands) return;
-  if (against && stands_.value_or(true)) journal_.detail(runtime_.wall_now(), "does not stand: " + *against);
+  if (against && stands_.value_or(true)) journal_.detail(runtime_.wall_now(), "is not a candidate: " + *against);
   stands_ = stands;
   election_->stand(stands);
 }
@@ -133,7 +133,7 @@ task<void> GroupCampaign::lose_patience(runtime::Cancellation* cancel) {
   const bool passed = co_await runtime_.sleep(most, cancel);
   if (!passed || !leader_.empty()) co_return;
   listener_->on_unknown(
-      fmt::format("nobody has been elected within {}: `bellwether cluster quorum --cluster FILE` shows who is there",
+      fmt::format("no leader was elected within {}: `bellwether cluster quorum --cluster FILE` shows the members",
                   format_duration(most)));
 }
 
@@ -180,7 +180,7 @@ void GroupCampaign::on_leader_changed(const std::string& leader, election::Term 
   } else {
     if (vacant_since_) seen.failover = now - *std::exchange(vacant_since_, std::nullopt);
     if (leader != holder()) {
-      seen.another_leads = fmt::format("'{}' leads, term {}", printable(leader), term.value());
+      seen.another_leads = fmt::format("'{}' is the leader, term {}", printable(leader), term.value());
     }
   }
   listener_->on_leader_changed(seen);

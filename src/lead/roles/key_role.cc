@@ -17,14 +17,14 @@ using runtime::task;
 // The end to read from. The key fits into any pipe (PIPE_BUF is 4,096 bytes).
 Result<int> pipe_with(Bytes key) {
   std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) return fail_errno(errno, "a pipe for the key");
+  if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) return fail_errno(errno, "creating a pipe for the key");
   const bool written = ::write(ends[1], key.data(), key.size()) == static_cast<ssize_t>(key.size());
   const int why = errno;
   ::close(ends[1]);
   // The reader never waits, as all of the key is there; but programs do not expect a non-blocking pipe.
   if (written && ::fcntl(ends[0], F_SETFL, 0) == 0) return ends[0];
   ::close(ends[0]);
-  return fail_errno(why, "a pipe for the key");
+  return fail_errno(why, "creating a pipe for the key");
 }
 
 }  // namespace
@@ -100,8 +100,8 @@ task<void> KeyRole::work(election::TermOfOffice term, secret::SecretBytes key) {
   if (!started) {
     log_->note(true, "'vote.key_command': " + started.error().message);
   } else if (!end.asked) {
-    log_->note(true, fmt::format("'vote.key_command' has ended by itself, with exit code {}; this node stays the "
-                                 "admin, and starts it in its next term",
+    log_->note(true, fmt::format("'vote.key_command' ended by itself with exit code {}; this node stays the admin and "
+                                 "starts it again in its next term",
                                  end.shell_code()));
   }
   running_.reset();

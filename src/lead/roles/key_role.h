@@ -23,7 +23,7 @@ class KeyRole final : public NodeRole {
   KeyRole(std::vector<std::string> command, Duration grace) : command_(std::move(command)), grace_(grace) {}
 
   runtime::task<Status> prepare(const NodeTools& tools) override;
-  // At its end nothing of the command runs any more.
+  // When it ends, no process of the command runs.
   runtime::task<void> run(runtime::Cancellation* cancel) override;
   bool works_while_leading() const override { return true; }
   void on_renewed(Instant ends, Duration took) override;
@@ -33,7 +33,7 @@ class KeyRole final : public NodeRole {
   void on_admin_key(const election::TermOfOffice& term, secret::SecretBytes key) override;
 
  private:
-  // Says that the work has stopped, when nothing of it runs any more.
+  // Reports that the work has stopped when no process of it runs.
   void stop();
   runtime::task<void> work(election::TermOfOffice term, secret::SecretBytes key);
   void gone();

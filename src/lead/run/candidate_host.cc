@@ -37,10 +37,10 @@ runtime::task<Result<election::Epoch>> EpochMemory::load() {
         kEpochMemoryFirstWord.size(), text.find(' ', kEpochMemoryFirstWord.size()) - kEpochMemoryFirstWord.size()));
     if (number && text == text_of(election::Epoch(*number))) co_return election::Epoch(*number);
   }
-  co_return fail(Errc::kInvalid, path_ +
-                                     ": this is not an epoch that was kept here; remove the file (`bellwether lease "
-                                     "repair --forget`) when you are sure that nobody has held the key under a higher "
-                                     "epoch than the store knows");
+  co_return fail(Errc::kInvalid,
+                 path_ +
+                     ": this file does not hold an epoch; remove it (`bellwether lease repair --forget`) if you are "
+                     "sure that no candidate has held the key under a higher epoch than the store knows");
 }
 
 runtime::task<Status> EpochMemory::save(election::Epoch epoch) {
@@ -98,7 +98,7 @@ void CandidateHost::on_floor(Epoch floor) {
 
 task<void> CandidateHost::keep(Epoch floor) {
   const auto kept = co_await memory_->save(floor);
-  if (!kept) journal_.warn(runtime_.wall_now(), "the epoch could not be remembered: " + kept.error().message);
+  if (!kept) journal_.warn(runtime_.wall_now(), "the epoch could not be stored: " + kept.error().message);
 }
 
 void CandidateHost::on_note(bool warning, const std::string& text) {
@@ -120,7 +120,7 @@ void CandidateHost::store_failed() {
 // The next renewal carries other times when the store has become slower or quicker.
 void CandidateHost::follow_store(const std::optional<election::LeaseTiming>& timing) {
   if (!timing) return;
-  journal_.detail(runtime_.wall_now(), fmt::format("the lease follows the store: {} from the next renewal on",
+  journal_.detail(runtime_.wall_now(), fmt::format("the lease adapts to the store: {} from the next renewal on",
                                                    format_duration(timing->lease)));
   candidate_->retime(*timing);
 }

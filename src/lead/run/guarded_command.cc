@@ -50,7 +50,7 @@ Result<std::unique_ptr<GuardedCommand>> GuardedCommand::create(runtime::Runtime&
   BW_TRY(auto page, DeadlinePage::create());
   std::array<int, 2> sockets{};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets.data()) != 0) {
-    return fail_errno(errno, "a socket for the guardian");
+    return fail_errno(errno, "creating a socket for the guardian");
   }
   return std::unique_ptr<GuardedCommand>(
       new GuardedCommand(runtime, std::move(options), std::move(page), sockets[0], sockets[1]));

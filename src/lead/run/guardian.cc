@@ -125,10 +125,10 @@ class Guardian {
 
   bool start_command() {
     int report[2];
-    if (::pipe2(report, O_CLOEXEC) != 0) return failed("no pipe", errno);
+    if (::pipe2(report, O_CLOEXEC) != 0) return failed("cannot create a pipe", errno);
     const pid_t parent = ::getpid();
     group_ = ::fork();
-    if (group_ < 0) return failed("no process", errno);
+    if (group_ < 0) return failed("cannot create a process", errno);
     if (group_ == 0) become_command(report[1], parent);
     ::setpgid(group_, group_);  // here and in the child: the first call counts
     // Only a leader that the terminal listens to can hand it on; one in the background must not take it.
@@ -313,11 +313,11 @@ Living living_of(pid_t group, std::string_view mark) {
 
 Result<DeadlinePage> DeadlinePage::create() {
   const int fd = ::memfd_create("bellwether-deadlines", MFD_CLOEXEC);
-  if (fd < 0) return fail_errno(errno, "memory for the guardian");
+  if (fd < 0) return fail_errno(errno, "allocating memory for the guardian");
   if (::ftruncate(fd, sizeof(Deadlines)) != 0) {
     const int reason = errno;
     ::close(fd);
-    return fail_errno(reason, "memory for the guardian");
+    return fail_errno(reason, "allocating memory for the guardian");
   }
   return map(fd);
 }
@@ -327,7 +327,7 @@ Result<DeadlinePage> DeadlinePage::map(int fd) {
   if (memory == MAP_FAILED) {
     const int reason = errno;
     ::close(fd);
-    return fail_errno(reason, "memory shared with the guardian");
+    return fail_errno(reason, "allocating memory shared with the guardian");
   }
   return DeadlinePage(fd, static_cast<Deadlines*>(memory));
 }

@@ -135,7 +135,7 @@ void LeaderRun::on_term_ended(const election::TermEnded& ended) {
 
 void LeaderRun::on_leader_changed(const LeaderSeen& seen) {
   report_.leader_changed(seen.record, seen.evidence, seen.failover);
-  waits_for_ = seen.another_leads.empty() ? "nobody leads" : seen.another_leads;
+  waits_for_ = seen.another_leads.empty() ? "no process leads" : seen.another_leads;
   if (seen.another_leads.empty()) return;
   if (options_.nonblock && !ever_elected_) conflict(seen.another_leads);
   say_waiting();
@@ -183,7 +183,8 @@ runtime::task<void> LeaderRun::work(Epoch epoch) {
   if (!started) {
     journal_.error(runtime_.wall_now(), started.error().message);
     command_.reset();
-    finish(started.error().code == Errc::kNotFound ? kExitNotFound : kExitCannotExecute, "the command does not start");
+    finish(started.error().code == Errc::kNotFound ? kExitNotFound : kExitCannotExecute,
+           "the command cannot be started");
     campaign_.work_stopped();
     co_return;
   }

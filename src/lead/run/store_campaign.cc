@@ -70,7 +70,7 @@ task<Result<election::ElectorConfig>> StoreCampaign::configure() {
   if (options_.back_off) config.backoff = election::BackoffSettings{};
   if (options_.flap_damping) config.flap = election::FlapSettings{};
   if (config.timing.lease < config.traits.lease_min) {
-    co_return fail(Errc::kInvalid, "--ttl {}: {} needs at least {}", format_duration(config.timing.lease),
+    co_return fail(Errc::kInvalid, "--ttl is {}, but {} needs at least {}", format_duration(config.timing.lease),
                    store_->describe(), format_duration(config.traits.lease_min));
   }
   if (options_.keep_epochs && !options_.observe && elects_) {
@@ -87,8 +87,8 @@ task<Status> StoreCampaign::open(const election::Evidence& wanted, Campaign::Lis
   BW_CO_RETURN_IF_ERROR(choose_name());
   if (!elects_) {
     journal_.warn(runtime_.wall_now(),
-                  "no name was given and none may be made: by the rules of nip-le this process leads without an "
-                  "election, and its epoch fences nothing");
+                  "this process has no name and may not make one: by the rules of NIP-LE it leads without an election, "
+                  "and its epoch does not fence");
   }
   std::string url = elects_ ? options_.via : "memory:";
   BW_CO_RETURN_IF_ERROR(co_await open_key(std::move(url), options_.key));

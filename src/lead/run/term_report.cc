@@ -18,7 +18,7 @@ constexpr Duration kMaxTime = Duration::seconds(10);
 void Hooks::call(std::string command, Environment environment) {
   if (command.empty()) return;
   if (waiting_.size() >= kMaxWaiting) {
-    journal_.warn(runtime_.wall_now(), "hooks are slower than what happens; dropped: " + waiting_.front().command);
+    journal_.warn(runtime_.wall_now(), "hooks are slower than events; dropped: " + waiting_.front().command);
     waiting_.pop_front();
   }
   waiting_.push_back({std::move(command), std::move(environment)});
@@ -44,7 +44,7 @@ runtime::task<void> Hooks::run(runtime::Cancellation* cancel) {
     co_await more_.wait();
   }
   for (const Call& call : waiting_) {
-    journal_.warn(runtime_.wall_now(), fmt::format("no time was left for the hook '{}'", call.command));
+    journal_.warn(runtime_.wall_now(), fmt::format("there was no time for the hook '{}'", call.command));
   }
 }
 
@@ -139,7 +139,8 @@ void TermReport::leader_changed(const election::LeaseRecord& record, const std::
 
 void TermReport::fail_open(bool open, const std::string& why, Epoch floor) {
   if (open) figures_.fell_open();
-  tell("fail-open", open ? "acting without proof is permitted by policy: " + why : "proof is required again: " + why,
+  tell("fail-open",
+       open ? "the fail policy permits work without proof: " + why : "proof of leadership is required again: " + why,
        floor);
 }
 

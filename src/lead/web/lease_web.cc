@@ -72,16 +72,16 @@ Result<Asked> asked_by(const Fields& fields) {
   asked.key = *key;
   asked.epoch = election::Epoch(*epoch);
   if (asked.by.empty() || asked.by.size() > kNameBytesMax || web::label_text(asked.by) != asked.by) {
-    return fail(Errc::kInvalid, "say who you are, in a short text");
+    return fail(Errc::kInvalid, "enter your name");
   }
-  if (asked.to.size() > kNameBytesMax) return fail(Errc::kInvalid, "that name is too long");
-  if (asked.act == "transfer" && asked.to.empty()) return fail(Errc::kInvalid, "say to whom");
+  if (asked.to.size() > kNameBytesMax) return fail(Errc::kInvalid, "the name is too long");
+  if (asked.act == "transfer" && asked.to.empty()) return fail(Errc::kInvalid, "enter the name of the next holder");
   if (asked.act == "release") asked.to.clear();
   if (asked.act == "steal" && value_of(fields, "confirm") != "yes") {
-    return fail(Errc::kInvalid, "a steal has to be confirmed: the holder may act until it notices");
+    return fail(Errc::kInvalid, "confirm the steal: the holder may act until it notices it");
   }
   if (asked.act != "transfer" && asked.act != "release" && asked.act != "steal") {
-    return fail(Errc::kInvalid, "there are transfer, release and steal");
+    return fail(Errc::kInvalid, "the actions are transfer, release and steal");
   }
   return asked;
 }
@@ -118,16 +118,16 @@ Status LeaseWeb::guard(const runtime::Endpoint& at) {
   const bool here = web::is_loopback(at.address);
   if (!here && options_.bearer.empty()) {
     return fail(Errc::kInvalid, at.to_string() +
-                                    " can be reached from elsewhere: give a file with a secret that every request has "
-                                    "to carry (--secret-file FILE), or listen on 127.0.0.1");
+                                    " is reachable from other machines: require a secret in every request "
+                                    "(--secret-file FILE), or listen on 127.0.0.1");
   }
   if (!options_.names.empty() && options_.bearer.empty() && !options_.read_only) {
     return fail(Errc::kInvalid,
-                "whoever may ask under another name (--name) acts with the rights of this process: give a file with a "
-                "secret that every request has to carry (--secret-file FILE), or --read-only");
+                "clients that use another host name (--name) act with the rights of this process: require a secret in "
+                "every request (--secret-file FILE), or use --read-only");
   }
   if (!options_.bearer.empty() && options_.bearer.size() < kSecretBytesMin) {
-    return fail(Errc::kInvalid, "the secret is too short: {} bytes at least", kSecretBytesMin);
+    return fail(Errc::kInvalid, "the secret is too short: expected at least {} bytes", kSecretBytesMin);
   }
   web::GuardRules rules{{}, draw_secret(), options_.bearer};
   if (here || !options_.names.empty()) rules.hosts = web::names_of_page(at, options_.names);
@@ -151,10 +151,11 @@ task<int> LeaseWeb::run(runtime::Signals& signals) {
   const runtime::Endpoint local = (*server)->local();
   if (const auto guarded = guard(local); !guarded) co_return refuse(guarded.error());
   if (!journal_.open_audit(runtime_.wall_now(), options_.audit_file)) co_return kExitWrong;
-  std::fprintf(stderr, "bellwether lease: the leases of %s are shown on http://%s/\n", store_->describe().c_str(),
+  std::fprintf(stderr, "bellwether lease: the leases of %s are at http://%s/\n", store_->describe().c_str(),
                local.to_string().c_str());
   if (options_.bearer.empty()) {
-    std::fprintf(stderr, "bellwether lease: every user of this machine may %s there; --secret-file keeps others out\n",
+    std::fprintf(stderr,
+                 "bellwether lease: every user of this machine may %s there; restrict that with --secret-file\n",
                  options_.read_only ? "read" : "read and act");
   }
   runtime::Cancellation over;
@@ -172,10 +173,11 @@ task<web::Answer> LeaseWeb::answer(web::Request request, runtime::Cancellation*)
   }
   if (auto wrong = guard_->against_reading(request)) co_return *wrong;
   if (request.path != "/" && request.path != "/leases.json") {
-    co_return web::Answer{.status = 404, .body = "there are / and /leases.json\n"};
+    co_return web::Answer{.status = 404, .body = "the pages are / and /leases.json\n"};
   }
   if (request.method != "GET" && request.method != "HEAD") {
-    co_return web::Answer{.status = 405, .body = "this is a page to be read\n", .fields = {{"Allow", "GET, HEAD"}}};
+    co_return web::Answer{
+        .status = 405, .body = "this page supports only GET and HEAD\n", .fields = {{"Allow", "GET, HEAD"}}};
   }
   auto shown = co_await show(std::move(request));
   co_return shown;
@@ -223,7 +225,7 @@ task<web::Answer> LeaseWeb::show(web::Request request) {
 task<web::Answer> LeaseWeb::act(web::Request request) {
   const Fields fields = fields_of(request.body);
   if (auto wrong = guard_->against_acting(request, value_of(fields, "secret"))) co_return *wrong;
-  if (options_.read_only) co_return web::Answer{.status = 403, .body = "this page only shows (--read-only)\n"};
+  if (options_.read_only) co_return web::Answer{.status = 403, .body = "this server is read-only (--read-only)\n"};
   const auto asked = asked_by(fields);
   if (!asked) co_return web::Answer{.status = 400, .body = asked.error().message + "\n"};
   const PageAct done = co_await carry_out(*asked);

@@ -119,7 +119,7 @@ TEST_F(SelfMonitorTest, a_quota_of_the_control_group_by_the_periods_it_was_held_
   course.throttled(8);
   EXPECT_EQ(course.throttled(1), SelfMonitor::Changes{finding(Saturation::kThrottled, 6, 9, 0.8, false)});
   EXPECT_EQ(text_of(course.watch.findings()[0]),
-            "its control group held it up in 80 % of its periods, for its processor quota was used");
+            "its control group throttled it in 80 % of its periods, because its CPU quota was used up");
 }
 
 TEST_F(SelfMonitorTest, what_the_hypervisor_took_of_what_was_wanted) {

@@ -209,7 +209,7 @@ TEST(Generator, is_saturated_by_what_its_machine_did_to_it_for_a_hundredth_of_th
   };
   const Generator stolen = found(Saturation::kStolen, Duration::seconds(6), Duration::seconds(5));
   EXPECT_EQ(stolen.saturation,
-            "the hypervisor gave 50 % of the CPU time that was wanted to others (at worst; 11s in all)");
+            "the hypervisor gave 50 % of the requested CPU time to other machines (at worst; 11s in all)");
   EXPECT_EQ(stolen.remedy, remedy(Saturation::kStolen));
   EXPECT_EQ(stolen.findings.size(), 2U);
   for (const Saturation saturation :
@@ -234,7 +234,7 @@ TEST(Generator, of_several_workers_one_whose_machine_held_it_up_is_enough_and_is
   const Generator one =
       generator_check(totals, 4, {found("w1", 0.9, Duration::millis(900)), found("w2", 0.4, Duration::seconds(1))});
   EXPECT_EQ(one.saturation,
-            "worker 'w2': the hypervisor gave 40 % of the CPU time that was wanted to others (at worst; 1s in all)");
+            "worker 'w2': the hypervisor gave 40 % of the requested CPU time to other machines (at worst; 1s in all)");
   EXPECT_EQ(one.findings.size(), 2U);
   const Generator none =
       generator_check(totals, 4, {found("w1", 0.9, Duration::millis(900)), found("w2", 0.4, Duration::millis(900))});

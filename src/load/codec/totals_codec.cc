@@ -124,12 +124,12 @@ class TotalsReader {
 
   // After `last`, which gives their age.
   void series(const Copy& from, TotalsState& to) {
-    if (static_cast<std::size_t>(from.series_size()) > Totals::kSeriesMax) return fail("a series that is too long");
+    if (static_cast<std::size_t>(from.series_size()) > Totals::kSeriesMax) return fail("too long a series");
     for (const Copy::Point& one : from.series()) to.series.push_back(point(one));
     const metrics::Retention retention = aggregate::retention_of(to);
     for (std::size_t i = 1; i < to.series.size(); ++i) {
       if (retention.interval_of(to.series[i].second) <= retention.interval_of(to.series[i - 1].second)) {
-        return fail("a series that does not rise");
+        return fail("a series that does not ascend");
       }
     }
   }
@@ -153,7 +153,7 @@ class TotalsReader {
     const auto intervals = static_cast<std::size_t>(from.step_stretches_size());
     if (intervals == 0 && from.step_length() == 0) return;
     if (!std::has_single_bit(from.step_length()) || intervals > aggregate::kMaxStepStretches) {
-      return fail("a series of steps that cannot be");
+      return fail("an impossible series of steps");
     }
     to.length = from.step_length();
     to.covered.resize(intervals);
@@ -161,11 +161,11 @@ class TotalsReader {
     for (std::size_t i = 0; i < intervals; ++i) {
       const Copy::StepStretch& interval = from.step_stretches(static_cast<int>(i));
       // Intervals are added up later.
-      if (interval.covered_ns() > kLongestNs >> 8) fail("a time that cannot be");
+      if (interval.covered_ns() > kLongestNs >> 8) fail("an impossible time");
       to.covered[i] = span(interval.covered_ns());
       uint64_t next = 0;
       for (const Copy::StepFigure& one : interval.figures()) {
-        if (one.step() < next || one.step() >= plan.steps.size()) return fail("a step that there is none of");
+        if (one.step() < next || one.step() >= plan.steps.size()) return fail("an unknown step");
         next = uint64_t{one.step()} + 1;
         to.figures[i * plan.steps.size() + one.step()] = {count(one.count()), count(one.failed()),
                                                           percentiles(one.duration())};
@@ -174,7 +174,7 @@ class TotalsReader {
   }
 
   Duration span(int64_t ns) {
-    if (ns < 0 || ns > kLongestNs) fail("a time that cannot be");
+    if (ns < 0 || ns > kLongestNs) fail("an impossible time");
     return Duration::nanos(ns);
   }
 
@@ -185,15 +185,16 @@ class TotalsReader {
  private:
   void tier(const Copy::MetricTier& from, std::size_t t, uint64_t reached, const plan::Plan& plan,
             aggregate::MetricSeriesState& to) {
-    if (static_cast<std::size_t>(from.points_size()) > aggregate::most_of_tier(t)) return fail("too many of a metric");
+    if (static_cast<std::size_t>(from.points_size()) > aggregate::most_of_tier(t))
+      return fail("too many points of a metric");
     auto open = decode_sum(from.open(), aggregate::tier_shape(plan));
-    if (!open) return fail("a interval of metrics that is none");
+    if (!open) return fail("an impossible interval of metrics");
     MetricTier out{{}, {}, std::move(*open)};
     const std::size_t metrics = plan.metrics.size();
     for (const Copy::MetricPoint& one : from.points()) {
       const bool rises = out.begins.empty() || one.second() > out.begins.back();
       if (!rises || one.second() > reached || one.second() % aggregate::kTierSeconds[t] != 0) {
-        return fail("a interval of metrics that is out of turn");
+        return fail("an interval of metrics out of order");
       }
       out.begins.push_back(one.second());
       out.figures.resize(out.begins.size() * metrics);
@@ -204,7 +205,7 @@ class TotalsReader {
   void figures(const Copy::MetricPoint& from, std::span<MetricFigure> to) {
     uint64_t next = 0;
     for (const Copy::MetricFigure& one : from.figures()) {
-      if (one.metric() < next || one.metric() >= to.size()) return fail("a metric that there is none of");
+      if (one.metric() < next || one.metric() >= to.size()) return fail("an unknown metric");
       next = uint64_t{one.metric()} + 1;
       const bool is_gauge = one.least() <= one.last() && one.last() <= one.greatest();
       if (one.count() == 0 || one.trues() > one.count() || !is_gauge) {
@@ -223,18 +224,18 @@ class TotalsReader {
   double figure(double value) {
     // The greatest sum: the greatest value, counted the most times.
     constexpr double kMost = metrics::MetricWindow::kMaxValue * static_cast<double>(kMaxSumCount);
-    if (!(std::abs(value) <= kMost)) fail("a figure of a metric that cannot be");
+    if (!(std::abs(value) <= kMost)) fail("an impossible figure of a metric");
     return value;
   }
 
   static constexpr int64_t kLongestNs = int64_t{1} << 62;
 
   uint64_t count(uint64_t value) {
-    if (value > kMaxSumCount) fail("a count that cannot be");
+    if (value > kMaxSumCount) fail("an impossible count");
     return value;
   }
   int64_t vus(int64_t value) {
-    if (static_cast<uint64_t>(value) > kMaxSumCount) fail("a number of virtual users that cannot be");
+    if (static_cast<uint64_t>(value) > kMaxSumCount) fail("an impossible number of virtual users");
     return value;
   }
   Gauge gauge(const Copy::Gauge& from) {
@@ -259,7 +260,7 @@ Result<std::string> encode_totals(const TotalsState& state) {
   const std::size_t bytes = to.ByteSizeLong();
   if (bytes > kMaxTotalsBytes) {
     return fail(Errc::kTooLarge,
-                "the statistics of the run have {} MiB; at most {} can be copied: give the scenario fewer steps",
+                "the statistics of the run have {} MiB; the limit for copies is {}: give the scenario fewer steps",
                 bytes >> 20, kMaxTotalsBytes >> 20);
   }
   return to.SerializeAsString();
@@ -268,7 +269,7 @@ Result<std::string> encode_totals(const TotalsState& state) {
 Result<TotalsState> decode_totals(std::string_view bytes, const plan::Plan& plan) {
   Copy from;
   if (bytes.size() > kMaxTotalsBytes || !from.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return fail(Errc::kProtocol, "these bytes are no statistics of a run");
+    return fail(Errc::kProtocol, "these bytes are not statistics of a run");
   }
   BW_TRY(auto sum, decode_sum(from.sum(), aggregate::shape_of(plan)));
   TotalsReader reader;

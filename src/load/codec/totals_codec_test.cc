@@ -191,8 +191,8 @@ std::string refused(Change change) {
 TEST(TotalsCodec, what_cannot_be_is_refused) {
   EXPECT_EQ(refused([](auto&) {}), "");
   EXPECT_EQ(decode_totals("\xff", sample_plan()).error().code, Errc::kProtocol);
-  EXPECT_THAT(refused([](auto& c) { c.set_sum("\xff"); }), HasSubstr("no window"));
-  EXPECT_THAT(refused([](auto& c) { c.set_elapsed_ns(-1); }), HasSubstr("a time"));
+  EXPECT_THAT(refused([](auto& c) { c.set_sum("\xff"); }), HasSubstr("not a window"));
+  EXPECT_THAT(refused([](auto& c) { c.set_elapsed_ns(-1); }), HasSubstr("an impossible time"));
   EXPECT_THAT(refused([](auto& c) { c.clear_workflow_vus(); }), HasSubstr("another plan"));
   EXPECT_THAT(refused([](auto& c) { c.add_workflow_vus(); }), HasSubstr("another plan"));
   EXPECT_THAT(refused([](auto& c) { c.mutable_all_vus()->mutable_active()->set_last(1 << 20); }), HasSubstr("peak"));
@@ -201,15 +201,16 @@ TEST(TotalsCodec, what_cannot_be_is_refused) {
                 c.mutable_all_vus()->mutable_active()->set_peak(-4);
               }),
               HasSubstr("users"));
-  EXPECT_THAT(refused([](auto& c) { c.mutable_last()->set_second(100'000); }), HasSubstr("does not rise"))
+  EXPECT_THAT(refused([](auto& c) { c.mutable_last()->set_second(100'000); }), HasSubstr("does not ascend"))
       << "seconds of one minute";
-  EXPECT_THAT(refused([](auto& c) { c.mutable_series()->SwapElements(0, 1); }), HasSubstr("does not rise"));
-  EXPECT_THAT(refused([](auto& c) { c.mutable_series(1)->set_requests(UINT64_MAX); }), HasSubstr("a count"));
-  EXPECT_THAT(refused([](auto& c) { c.mutable_last()->set_covered_ns(-1); }), HasSubstr("a time"));
+  EXPECT_THAT(refused([](auto& c) { c.mutable_series()->SwapElements(0, 1); }), HasSubstr("does not ascend"));
+  EXPECT_THAT(refused([](auto& c) { c.mutable_series(1)->set_requests(UINT64_MAX); }),
+              HasSubstr("an impossible count"));
+  EXPECT_THAT(refused([](auto& c) { c.mutable_last()->set_covered_ns(-1); }), HasSubstr("an impossible time"));
   EXPECT_THAT(refused([](auto& c) {
                 for (uint64_t s = 4; s <= Totals::kSeriesMax; ++s) c.add_series()->set_second(s);
               }),
-              HasSubstr("too long"));
+              HasSubstr("too long a series"));
 }
 
 TEST(TotalsCodec, metrics_that_cannot_be_are_refused) {
@@ -239,13 +240,14 @@ TEST(TotalsCodec, metrics_that_cannot_be_are_refused) {
                 c.mutable_metric_archive();
               }),
               HasSubstr("another plan"));
-  EXPECT_THAT(refused([](auto& c) { c.mutable_metric_tiers(1)->set_open("\xff"); }), HasSubstr("is none"));
+  EXPECT_THAT(refused([](auto& c) { c.mutable_metric_tiers(1)->set_open("\xff"); }),
+              HasSubstr("an impossible interval"));
   EXPECT_THAT(refused([](auto& c) { c.mutable_metric_tiers(0)->mutable_points()->SwapElements(0, 1); }),
-              HasSubstr("out of turn"));
+              HasSubstr("out of order"));
   EXPECT_THAT(refused([](auto& c) { c.mutable_metric_tiers(1)->mutable_points(1)->set_second(11); }),
-              HasSubstr("out of turn"));
+              HasSubstr("out of order"));
   EXPECT_THAT(refused([](auto& c) { c.mutable_metric_tiers(2)->add_points()->set_second(60); }),
-              HasSubstr("out of turn"))
+              HasSubstr("out of order"))
       << "the run has not come so far";
   EXPECT_THAT(refused([](auto& c) {
                 c.mutable_last()->set_second(10'000);
@@ -255,15 +257,15 @@ TEST(TotalsCodec, metrics_that_cannot_be_are_refused) {
                 }
               }),
               HasSubstr("too many"));
-  EXPECT_THAT(with([](auto& f) { f.set_metric(4); }), HasSubstr("none of"));
-  EXPECT_THAT(with([](auto& f) { f.set_metric(3); }), HasSubstr("none of")) << "twice";
+  EXPECT_THAT(with([](auto& f) { f.set_metric(4); }), HasSubstr("an unknown"));
+  EXPECT_THAT(with([](auto& f) { f.set_metric(3); }), HasSubstr("an unknown")) << "twice";
   EXPECT_THAT(with([](auto& f) { f.set_count(0); }), HasSubstr("contradict"));
   EXPECT_THAT(with([](auto& f) { f.set_trues(2); }), HasSubstr("contradict"));
   EXPECT_THAT(with([](auto& f) { f.set_least(5); }), HasSubstr("contradict"));
   EXPECT_THAT(with([](auto& f) { f.set_last(-5); }), HasSubstr("contradict"));
-  EXPECT_THAT(with([](auto& f) { f.set_count(UINT64_MAX); }), HasSubstr("a count"));
-  EXPECT_THAT(with([](auto& f) { f.set_sum(std::nan("")); }), HasSubstr("cannot be"));
-  EXPECT_THAT(with([](auto& f) { f.set_p95(-1e300); }), HasSubstr("cannot be"));
+  EXPECT_THAT(with([](auto& f) { f.set_count(UINT64_MAX); }), HasSubstr("an impossible count"));
+  EXPECT_THAT(with([](auto& f) { f.set_sum(std::nan("")); }), HasSubstr("an impossible figure"));
+  EXPECT_THAT(with([](auto& f) { f.set_p95(-1e300); }), HasSubstr("an impossible figure"));
 }
 
 TEST(TotalsCodec, steps_over_time_that_cannot_be_are_refused) {
@@ -274,8 +276,10 @@ TEST(TotalsCodec, steps_over_time_that_cannot_be_are_refused) {
                   c.add_step_stretches();
               }),
               HasSubstr("series of steps"));
-  EXPECT_THAT(refused([](auto& c) { c.mutable_step_stretches(1)->set_covered_ns(-1); }), HasSubstr("a time"));
-  EXPECT_THAT(refused([](auto& c) { c.mutable_step_stretches(1)->set_covered_ns(INT64_MAX); }), HasSubstr("a time"));
+  EXPECT_THAT(refused([](auto& c) { c.mutable_step_stretches(1)->set_covered_ns(-1); }),
+              HasSubstr("an impossible time"));
+  EXPECT_THAT(refused([](auto& c) { c.mutable_step_stretches(1)->set_covered_ns(INT64_MAX); }),
+              HasSubstr("an impossible time"));
   const auto with_figures = [](std::initializer_list<uint32_t> steps, uint64_t failed) {
     return refused([&](auto& c) {
       auto& interval = *c.mutable_step_stretches(1);
@@ -288,9 +292,9 @@ TEST(TotalsCodec, steps_over_time_that_cannot_be_are_refused) {
     });
   };
   EXPECT_EQ(with_figures({0, 1}, 1), "");
-  EXPECT_THAT(with_figures({2}, 1), HasSubstr("none of"));
-  EXPECT_THAT(with_figures({1, 0}, 1), HasSubstr("none of"));
-  EXPECT_THAT(with_figures({0}, UINT64_MAX), HasSubstr("a count"));
+  EXPECT_THAT(with_figures({2}, 1), HasSubstr("an unknown"));
+  EXPECT_THAT(with_figures({1, 0}, 1), HasSubstr("an unknown"));
+  EXPECT_THAT(with_figures({0}, UINT64_MAX), HasSubstr("an impossible count"));
 }
 
 // Bytes of an earlier version.

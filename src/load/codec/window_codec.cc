@@ -112,13 +112,13 @@ class WindowReader {
   const char* wrong = nullptr;
 
   uint64_t count(uint64_t value) {
-    if (value > limits_.count) fail("a count that cannot be");
+    if (value > limits_.count) fail("an impossible count");
     return value;
   }
 
   void histogram(const wire::SparseHistogram& from, Histogram& to) {
     const int buckets = from.gaps_size();
-    if (buckets != from.counts_size()) return fail("a histogram with more buckets than counts, or fewer");
+    if (buckets != from.counts_size()) return fail("a histogram with different numbers of buckets and counts");
     if (buckets == 0) return;
     buckets_.clear();
     buckets_.reserve(static_cast<std::size_t>(buckets));
@@ -130,10 +130,10 @@ class WindowReader {
     unsigned __int128 least = 0;
     unsigned __int128 most = 0;
     for (int i = 0; i < buckets; ++i) {
-      if (i > 0 && gaps[i] == 0) return fail("a histogram whose buckets do not rise");
+      if (i > 0 && gaps[i] == 0) return fail("a histogram whose buckets do not ascend");
       index += gaps[i];
       if (index > kLastBucket) return fail("a bucket beyond the last");
-      if (counts[i] == 0 || counts[i] > limits_.count) return fail("a bucket whose count cannot be");
+      if (counts[i] == 0 || counts[i] > limits_.count) return fail("a bucket with an impossible count");
       const int64_t low = Histogram::lowest_of(static_cast<uint32_t>(index));
       least += static_cast<unsigned __int128>(static_cast<uint64_t>(low)) * counts[i];
       most += static_cast<unsigned __int128>(greatest_of(low, index)) * counts[i];
@@ -143,18 +143,18 @@ class WindowReader {
       return ns >= 0 && ns <= Histogram::kMaxTracked && Histogram::index_of(static_cast<uint64_t>(ns)) == bucket.index;
     };
     if (!in(from.min_ns(), buckets_.front()) || !in(from.max_ns(), buckets_.back()) || from.min_ns() > from.max_ns()) {
-      return fail("a histogram whose least or greatest value is not in its buckets");
+      return fail("a histogram whose least or greatest value is outside its buckets");
     }
     const unsigned __int128 sum =
         (static_cast<unsigned __int128>(from.sum_high()) << 64) | static_cast<unsigned __int128>(from.sum_low());
-    if (sum < least || sum > most) return fail("a histogram whose sum does not fit its buckets");
+    if (sum < least || sum > most) return fail("a histogram whose sum does not match its buckets");
     if (keeps_) to.assign(buckets_, sum, from.min_ns(), from.max_ns());
   }
 
   template <class Add>
   void tallies(const google::protobuf::RepeatedPtrField<wire::Tally>& from, std::size_t end, Add add) {
     for (const wire::Tally& one : from) {
-      if (one.key() >= end) return fail("a status or an error that does not exist");
+      if (one.key() >= end) return fail("an unknown status or error");
       add(one.key(), count(one.count()));
     }
   }
@@ -171,7 +171,7 @@ class WindowReader {
     std::array<bool, metrics::kPhases> seen{};
     for (const wire::StepDelta::Phase& phase : from.phases()) {
       if (phase.phase() >= metrics::kPhases || std::exchange(seen[phase.phase()], true)) {
-        return fail("a phase that does not exist, or is there twice");
+        return fail("an unknown or repeated phase");
       }
       histogram(phase.span(), to.phases[phase.phase()]);
     }
@@ -208,7 +208,7 @@ class WindowReader {
     // Also false of NaN.
     const bool is_gauge = -metrics::MetricWindow::kMaxValue <= to.least && to.least <= to.last &&
                           to.last <= to.greatest && to.greatest <= metrics::MetricWindow::kMaxValue;
-    if (!is_gauge || from.last_at_ns() < 0 || from.last_at_ns() > int64_t{1} << 62) fail("a gauge that cannot be");
+    if (!is_gauge || from.last_at_ns() < 0 || from.last_at_ns() > int64_t{1} << 62) fail("an impossible gauge");
   }
 
   void fail(const char* why) {
@@ -217,11 +217,11 @@ class WindowReader {
 
  private:
   uint64_t bytes(uint64_t value) {
-    if (value > limits_.bytes) fail("bytes that cannot be");
+    if (value > limits_.bytes) fail("an impossible number of bytes");
     return value;
   }
   int64_t gauge(int64_t value) {
-    if (value < 0 || static_cast<uint64_t>(value) > kMaxCount) fail("a number of virtual users that cannot be");
+    if (value < 0 || static_cast<uint64_t>(value) > kMaxCount) fail("an impossible number of virtual users");
     return value;
   }
 
@@ -262,7 +262,7 @@ void read_each(WindowReader& reader, const From& from, std::vector<To>& to, Inde
   }
 }
 
-constexpr const char* kNoWindow = "these bytes are no window of statistics";
+constexpr const char* kNoWindow = "these bytes are not a window of statistics";
 
 // Reads steps and metrics, which may be very many and very large, one by one, and the rest at the end. False: the bytes
 // are no window.
@@ -306,7 +306,7 @@ bool read_parts(std::string_view bytes, OnStep on_step, OnMetric on_metric, OnRe
 
 void read_rest(WindowReader& reader, const wire::WindowDelta& from, Window& out) {
   out.second = from.second();
-  if (from.second() > kMaxCount) reader.fail("a second that cannot be");
+  if (from.second() > kMaxCount) reader.fail("an impossible second");
   read_each(
       reader, from.workflows(), out.workflows, [](const auto& one) { return one.workflow(); },
       [&](const auto& one, auto& to) { reader.workflow(one, to); });
@@ -317,10 +317,10 @@ void read_rest(WindowReader& reader, const wire::WindowDelta& from, Window& out)
       });
   reader.histogram(from.loop_lag(), out.loop_lag);
   if (from.cpu_ns() < 0 || static_cast<uint64_t>(from.cpu_ns()) > uint64_t{1} << 62) {
-    reader.fail("a time that cannot be");
+    reader.fail("an impossible time");
   }
   out.cpu = Duration::nanos(from.cpu_ns());
-  if (from.covered_ns() < 0 || from.covered_ns() > 1'000'000'000) reader.fail("more than a second of a second");
+  if (from.covered_ns() < 0 || from.covered_ns() > 1'000'000'000) reader.fail("more time than a second has");
   out.covered = Duration::nanos(from.covered_ns());
 }
 

@@ -90,10 +90,10 @@ TEST(WindowCodec, a_metric_that_contradicts_itself_is_refused) {
   EXPECT_EQ(with([](auto&) {}), "accepted");
   EXPECT_THAT(with([](auto& m) { m.set_trues(3); }), HasSubstr("contradicts itself"));
   EXPECT_THAT(with([](auto& m) { m.set_sum_high(1); }), HasSubstr("contradicts itself"));
-  EXPECT_THAT(with([](auto& m) { m.set_count(kMaxCount + 1); }), HasSubstr("a count"));
-  EXPECT_THAT(with([](auto& m) { m.set_last(2); }), HasSubstr("a gauge"));
-  EXPECT_THAT(with([](auto& m) { m.set_least(std::nan("")); }), HasSubstr("a gauge"));
-  EXPECT_THAT(with([](auto& m) { m.set_last_at_ns(-1); }), HasSubstr("a gauge"));
+  EXPECT_THAT(with([](auto& m) { m.set_count(kMaxCount + 1); }), HasSubstr("an impossible count"));
+  EXPECT_THAT(with([](auto& m) { m.set_last(2); }), HasSubstr("an impossible gauge"));
+  EXPECT_THAT(with([](auto& m) { m.set_least(std::nan("")); }), HasSubstr("an impossible gauge"));
+  EXPECT_THAT(with([](auto& m) { m.set_last_at_ns(-1); }), HasSubstr("an impossible gauge"));
   EXPECT_THAT(with([](auto& m) { m.set_series(1); }), HasSubstr("another plan"));
 }
 
@@ -113,7 +113,7 @@ TEST(WindowCodec, another_plan_is_refused) {
   Prng prng(1);
   const std::string bytes = encode_window(random_window(prng));
   EXPECT_THAT(decode_window(bytes, {1, 1, 1}).error().message, HasSubstr("another plan"));
-  EXPECT_THAT(decode_window("\xff\xff", kShape).error().message, HasSubstr("no window"));
+  EXPECT_THAT(decode_window("\xff\xff", kShape).error().message, HasSubstr("not a window"));
 }
 
 TEST(WindowCodec, reads_what_any_writer_of_the_message_makes_in_any_order_and_with_fields_it_does_not_know) {
@@ -166,11 +166,11 @@ TEST(WindowCodec, figures_that_contradict_each_other_are_refused) {
   EXPECT_THAT(with([](auto& h) { h.set_sum_high(1); }), HasSubstr("sum"));
   EXPECT_THAT(with([](auto& h) { h.set_min_ns(99); }), HasSubstr("least or greatest"));
   EXPECT_THAT(with([](auto& h) { h.set_max_ns(-1); }), HasSubstr("least or greatest"));
-  EXPECT_THAT(with([](auto& h) { h.set_gaps(1, 0); }), HasSubstr("rise"));
+  EXPECT_THAT(with([](auto& h) { h.set_gaps(1, 0); }), HasSubstr("ascend"));
   EXPECT_THAT(with([](auto& h) { h.set_gaps(1, 4'000'000'000u); }), HasSubstr("beyond the last"));
-  EXPECT_THAT(with([](auto& h) { h.add_gaps(1); }), HasSubstr("more buckets"));
-  EXPECT_THAT(with([](auto& h) { h.set_counts(0, 0); }), HasSubstr("count cannot be"));
-  EXPECT_THAT(with([](auto& h) { h.set_counts(0, kMaxCount + 1); }), HasSubstr("count cannot be"));
+  EXPECT_THAT(with([](auto& h) { h.add_gaps(1); }), HasSubstr("different numbers of buckets"));
+  EXPECT_THAT(with([](auto& h) { h.set_counts(0, 0); }), HasSubstr("an impossible count"));
+  EXPECT_THAT(with([](auto& h) { h.set_counts(0, kMaxCount + 1); }), HasSubstr("an impossible count"));
 }
 
 TEST(WindowCodec, a_sum_lies_between_those_of_the_ends_of_the_buckets) {
@@ -200,7 +200,7 @@ TEST(WindowCodec, a_sum_lies_between_those_of_the_ends_of_the_buckets) {
 TEST(WindowCodec, numbers_that_cannot_be_are_refused) {
   wire::WindowDelta delta;
   delta.add_steps()->set_count(kMaxCount + 1);
-  EXPECT_THAT(refusal(delta), HasSubstr("a count"));
+  EXPECT_THAT(refusal(delta), HasSubstr("an impossible count"));
   delta.mutable_steps(0)->set_count(1);
   delta.mutable_steps(0)->set_bytes_received(uint64_t{1} << 51);
   EXPECT_THAT(refusal(delta), HasSubstr("bytes"));
@@ -213,7 +213,7 @@ TEST(WindowCodec, numbers_that_cannot_be_are_refused) {
   delta.mutable_steps(0)->mutable_phases(0)->set_phase(1);
   EXPECT_EQ(refusal(delta), "accepted");
   delta.mutable_steps(0)->add_phases()->set_phase(1);
-  EXPECT_THAT(refusal(delta), HasSubstr("twice"));
+  EXPECT_THAT(refusal(delta), HasSubstr("repeated"));
   delta.clear_steps();
   delta.add_workflows()->set_vus_active(-1);
   EXPECT_THAT(refusal(delta), HasSubstr("virtual users"));
@@ -222,7 +222,7 @@ TEST(WindowCodec, numbers_that_cannot_be_are_refused) {
   EXPECT_THAT(refusal(delta), HasSubstr("time"));
   delta.set_cpu_ns(1);
   delta.set_covered_ns(1'000'000'001);
-  EXPECT_THAT(refusal(delta), HasSubstr("more than a second"));
+  EXPECT_THAT(refusal(delta), HasSubstr("more time than a second"));
 }
 
 }  // namespace

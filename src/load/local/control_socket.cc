@@ -37,8 +37,9 @@ Result<sockaddr_un> address_of(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path) {
-    return fail(Errc::kInvalid, "'{}' is too long for a socket: at most {} bytes (XDG_RUNTIME_DIR says where it goes)",
-                path, sizeof address.sun_path - 1);
+    return fail(Errc::kInvalid,
+                "'{}' is too long for a socket; the limit is {} bytes (XDG_RUNTIME_DIR sets its folder)", path,
+                sizeof address.sun_path - 1);
   }
   path.copy(address.sun_path, path.size());
   return address;
@@ -53,7 +54,7 @@ Status make_own_folder(const std::string& folder) {
   struct stat about {};
   if (::lstat(folder.c_str(), &about) != 0) return fail_errno(errno, fmt::format("looking at '{}'", folder));
   if (S_ISDIR(about.st_mode) && about.st_uid == ::geteuid() && (about.st_mode & 022) == 0) return {};
-  return fail(Errc::kRefused, "'{}' is no folder that is yours alone", folder);
+  return fail(Errc::kRefused, "'{}' is not a folder that only this user can access", folder);
 }
 
 using Json = nlohmann::ordered_json;
@@ -74,7 +75,7 @@ Result<std::unique_ptr<ControlSocket>> ControlSocket::open(runtime::Runtime& run
   BW_RETURN_IF_ERROR(make_own_folder(folder));
   const int number = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   Closer closer(number);
-  if (number < 0) return fail_errno(errno, "making a socket");
+  if (number < 0) return fail_errno(errno, "creating a socket");
   ::unlink(path.c_str());
   if (::bind(number, generic(address), sizeof address) != 0) return fail_errno(errno, fmt::format("making '{}'", path));
   if (::chmod(path.c_str(), 0600) != 0 || ::listen(number, static_cast<int>(kMaxAtOnce)) != 0) {
@@ -152,14 +153,14 @@ task<bool> ControlSocket::read_line(int fd, std::string& line, Instant deadline,
 Result<std::string> ask_control(const std::string& path, std::string_view line, Duration limit) {
   BW_TRY(const auto address, address_of(path));
   const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) return fail_errno(errno, "making a socket");
+  if (fd < 0) return fail_errno(errno, "creating a socket");
   const Closer closer(fd);
   const timeval most{.tv_sec = limit.ns() / 1'000'000'000, .tv_usec = limit.ns() / 1000 % 1'000'000};
   ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most);
   ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
   if (::connect(fd, generic(address), sizeof address) != 0) {
     if (errno == ENOENT) return fail(Errc::kNotFound, "there is no '{}'", path);
-    if (errno == ECONNREFUSED) return fail(Errc::kUnreachable, "nobody listens at '{}' any more", path);
+    if (errno == ECONNREFUSED) return fail(Errc::kUnreachable, "no process listens at '{}'", path);
     return fail_errno(errno, fmt::format("asking '{}'", path));
   }
   std::string text = std::string(line) + "\n";
@@ -212,7 +213,7 @@ std::string RunControls::answer(std::string_view line) {
 
 Status RunControls::obey(std::string_view line) {
   const Json request = Json::parse(line, nullptr, false);
-  if (!request.is_object()) return fail(Errc::kInvalid, "the request is no JSON object");
+  if (!request.is_object()) return fail(Errc::kInvalid, "the request is not a JSON object");
   const std::string what = member(request, "do");
   if (what == "status") return {};
   if (run_.stopping() && what != "stop") return fail(Errc::kInvalid, "the run is being stopped");
@@ -225,11 +226,11 @@ Status RunControls::obey(std::string_view line) {
   } else if (what == "vus") {
     const auto vus = request.find("vus");
     if (vus == request.end() || !vus->is_number_unsigned() || vus->get<uint64_t>() > UINT32_MAX) {
-      return fail(Errc::kInvalid, "'vus' is a whole number from 0 on");
+      return fail(Errc::kInvalid, "'vus' must be a whole number of 0 or more");
     }
     return run_.scale(member(request, "workflow"), vus->get<uint32_t>());
   } else {
-    return fail(Errc::kInvalid, "'do' is one of status, pause, resume, stop, vus; not '{}'", what);
+    return fail(Errc::kInvalid, "'do' must be one of status, pause, resume, stop, vus; not '{}'", what);
   }
   return {};
 }

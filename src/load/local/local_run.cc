@@ -206,14 +206,14 @@ void LocalRun::stop(std::string detail) {
 void LocalRun::pause() {
   if (!going_ || paused_) return;
   paused_ = true;
-  note("paused", "nothing begins until it is resumed");
+  note("paused", "no iterations start until the run is resumed");
   if (stage_ != nullptr) stage_->group->pause();
 }
 
 void LocalRun::resume() {
   if (!going_ || !paused_) return;
   paused_ = false;
-  note("resumed", "it goes on");
+  note("resumed", "the run continues");
   if (stage_ != nullptr) stage_->group->resume();
 }
 
@@ -281,7 +281,7 @@ std::vector<report::WorkflowState> LocalRun::workflow_states() const {
     if (!workflows_[w].skipped_because.empty()) {
       out.push_back({"skipped", workflows_[w].skipped_because, Duration::zero()});
     } else if (!workflows_[w].began) {
-      out.push_back({"skipped", "the run ended before what it depends on had", Duration::zero()});
+      out.push_back({"skipped", "the run ended before the workflows that it depends on", Duration::zero()});
     } else if (workflows_[w].timed_out) {
       const Duration most = std::max(*plan_.workflows[w].timeout - start, Duration::zero());
       out.push_back({"timed_out", "", std::clamp(ran, Duration::zero(), most)});

@@ -43,9 +43,9 @@ SelfWatch::News news_of(const aggregate::Finding& finding) {
   const std::string text = aggregate::text_of(finding);
   if (!finding.over) {
     return {"generator_saturated",
-            fmt::format("the generator is a bottleneck: {}; what helps: {}", text, remedy(finding.saturation))};
+            fmt::format("the generator is a bottleneck: {}; remedy: {}", text, remedy(finding.saturation))};
   }
-  return {"generator_relieved", fmt::format("the generator is no bottleneck any more: for {} {}, at worst",
+  return {"generator_relieved", fmt::format("the generator is no longer a bottleneck: for {} {}, at worst",
                                             format_duration(finding.end - finding.begin), text)};
 }
 

@@ -178,7 +178,7 @@ TEST(Bundle, a_compiled_program_travels_with_a_signature_of_its_bytes) {
   EXPECT_EQ(why_not_with_program(bytes), "");
   EXPECT_THAT(why_not_with_program("\x7f\x45LF"), HasSubstr("'shop.bw' is a compiled program without a signature"));
   bytes[3] = 'f';
-  EXPECT_THAT(why_not_with_program(bytes), HasSubstr("it was changed after it was signed"));
+  EXPECT_THAT(why_not_with_program(bytes), HasSubstr("the program was changed after it was signed"));
 }
 
 }  // namespace

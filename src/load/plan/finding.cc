@@ -39,9 +39,9 @@ std::string_view to_string(Saturation saturation) {
 
 std::string_view remedy(Saturation saturation) {
   switch (saturation) {
-    case Saturation::kCpu: return "give it more cores or machines, or ask for less load";
+    case Saturation::kCpu: return "give it more cores or machines, or reduce the load";
     case Saturation::kLoopLag:
-      return "keep other programs off its processors, give it more cores, or make what steps do with answers cheaper";
+      return "keep other programs off its processors, give it more cores, or make the processing of responses cheaper";
     case Saturation::kExhausted:
       return "widen net.ipv4.ip_local_port_range, raise 'ulimit -n', keep connections open, or use more machines";
     case Saturation::kDescriptors: return "raise 'ulimit -n', or use fewer virtual users on this machine";
@@ -69,9 +69,10 @@ std::string what_of(const Finding& finding) {
              " in a second found no free port or descriptor";
     case Saturation::kDescriptors: return ratio + " of the files that it may open were open";
     case Saturation::kThrottled:
-      return fmt::format("its control group held it up in {} of its periods, for its processor quota was used", ratio);
+      return fmt::format("its control group throttled it in {} of its periods, because its CPU quota was used up",
+                         ratio);
     case Saturation::kStolen:
-      return fmt::format("the hypervisor gave {} of the CPU time that was wanted to others", ratio);
+      return fmt::format("the hypervisor gave {} of the requested CPU time to other machines", ratio);
     case Saturation::kMemory: return ratio + " of the memory was in use";
   }
   return "";

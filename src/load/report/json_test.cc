@@ -114,7 +114,7 @@ TEST(ResultFile, says_what_the_generator_found_about_itself) {
   EXPECT_EQ(wrong_with(document), "");
   const Json& generator = document["run"]["generator"];
   EXPECT_EQ(generator["reason"], "its CPU was fully used");
-  EXPECT_EQ(generator["remedy"], "give it more cores or machines, or ask for less load");
+  EXPECT_EQ(generator["remedy"], "give it more cores or machines, or reduce the load");
   EXPECT_EQ(
       generator["findings"],
       Json::parse(R"([{"cause": "throttled", "from": 1.0, "to": 4.5, "worst": 0.8, "what": "its control group held)"

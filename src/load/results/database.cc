@@ -47,7 +47,8 @@ tl::unexpected<Error> Database::failed(std::string_view what) {
     case SQLITE_FULL: return fail(Errc::kNoSpace, text);
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-      return fail(Errc::kInvalid, text + ". It is damaged, or something else: move it away, and a new one is made");
+      return fail(Errc::kInvalid,
+                  text + ". It is damaged or not a database: move it away, and the next run creates a new one");
     case SQLITE_PERM:
     case SQLITE_CANTOPEN:
     case SQLITE_READONLY: return fail(Errc::kRefused, text);

@@ -123,7 +123,7 @@ struct Recorder::Work {
     }
     if (left_out > 0) {
       outcome.problem =
-          fmt::format("{} seconds are missing in it: the disk was too slow, or they came out of turn", left_out);
+          fmt::format("{} seconds are missing in it: the disk was too slow, or they arrived out of order", left_out);
     }
   }
 

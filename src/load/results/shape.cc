@@ -50,7 +50,7 @@ std::string encode_shape(const plan::Plan& plan) {
 }
 
 Result<plan::Plan> decode_shape(std::string_view text) {
-  const auto wrong = [] { return fail(Errc::kInvalid, "what is kept of its plan is damaged"); };
+  const auto wrong = [] { return fail(Errc::kInvalid, "the stored plan is damaged"); };
   if (text.size() > kMaxShapeBytes) return wrong();
   const Json shape = Json::parse(text, nullptr, false);
   if (shape.is_discarded() || !is_named(shape)) return wrong();

@@ -207,7 +207,8 @@ class AddUp final : public Store::Visitor {
 }  // namespace
 
 Result<std::string> Store::document(const Run& run) {
-  if (run.state == State::kRunning) return fail(Errc::kNotFound, "run {} goes on; it has no result yet", run.id);
+  if (run.state == State::kRunning)
+    return fail(Errc::kNotFound, "run {} is still running; it has no result yet", run.id);
   Statement select(*database_, "SELECT document, cores FROM runs WHERE id = ?");
   BW_TRY(const auto found, select.text(run.id).row());
   if (!found) return fail(Errc::kNotFound, "run {} was deleted meanwhile", run.id);
@@ -224,10 +225,10 @@ Result<std::string> Store::document(const Run& run) {
                                 .ending = aggregate::Ending::kSignal});
   report.verdict.reason =
       run.cluster ? fmt::format(
-                        "who followed job {} ended without a word, and the job may go on or have ended: `bellwether "
-                        "job watch` and `job results` bring its result; thresholds were not judged",
+                        "the process that followed job {} ended unexpectedly; the job may be running or have ended: "
+                        "`bellwether job watch` and `job results` fetch its result; thresholds were not judged",
                         run.id)
-                  : "its process ended without a word; thresholds were not judged";
+                  : "its process ended unexpectedly; thresholds were not judged";
   return report::to_json(report);
 }
 

@@ -84,7 +84,7 @@ TEST_F(StoreTest, an_hour_and_more_is_kept_in_bounded_stretches_without_losing_a
   EXPECT_LT(sum.intervals, 450U);
 }
 
-// A process that begins a run and dies without a word.
+// A process that begins a run and dies unexpectedly.
 void die_while_running(const std::string& path) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -109,7 +109,7 @@ TEST_F(StoreTest, a_run_whose_process_died_is_aborted_and_has_a_result_of_all_th
   const auto result = report::read_result(*document);
   ASSERT_TRUE(result.has_value()) << result.error().message;
   EXPECT_EQ(result->verdict, "aborted");
-  EXPECT_NE(result->reason.find("without a word"), std::string::npos);
+  EXPECT_NE(result->reason.find("unexpectedly"), std::string::npos);
   EXPECT_EQ(result->requests, 80U);
   EXPECT_EQ(result->series.size(), 4U);
   EXPECT_EQ(result->steps[1].name, "browse.pay");

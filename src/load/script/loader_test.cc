@@ -51,8 +51,7 @@ TEST_F(LoaderTest, what_comes_from_elsewhere_runs_when_a_trusted_key_has_signed_
   EXPECT_EQ(why_not(strangers_, signed_by(signature::kTestKey)), "");
   EXPECT_THAT(why_not(strangers_, compiled_->bytes()), HasSubstr("without a signature"));
   EXPECT_THAT(why_not(strangers_, signed_by(signature::kOtherKey)), HasSubstr("which this worker does not trust"));
-  EXPECT_THAT(why_not(strangers_, signed_by(signature::kTestKey, BELLWETHER_ABI_VERSION + 1)),
-              HasSubstr("build it again"));
+  EXPECT_THAT(why_not(strangers_, signed_by(signature::kTestKey, BELLWETHER_ABI_VERSION + 1)), HasSubstr("rebuild it"));
   EXPECT_THAT(why_not(Loader(), signed_by(signature::kTestKey)), HasSubstr("--trust-keys"));
 }
 

@@ -15,13 +15,13 @@ namespace bellwether::sim {
 
 // Well-known ways to bind the kernels of a node to the world wrong, and to put a node together wrong.
 inline constexpr auto kClusterMistakes = std::to_array<Mistake>({
-    {"confirms-before-durable", "the disk says that it has written what is only in memory"},
-    {"death-is-proof", "that membership holds a leader suspect or dead is told to the election as a proof"},
+    {"confirms-before-durable", "the disk confirms a write that is only in memory"},
+    {"death-is-proof", "the election takes membership's suspicion of a leader as proof of its death"},
     {"acts-on-after-term", "the work does not stop when its term has ended"},
-    {"told-late", "a role is told of the end of a term two seconds after it"},
-    {"routed-before-ready", "a role takes messages before it has read what it answers from"},
-    {"outlives-node", "somebody else keeps a role alive when its node is gone"},
-    {"prepares-in-two-steps", "a role that is stopped while it prepares leaves half of it on the disk"},
+    {"told-late", "a role learns of the end of a term two seconds late"},
+    {"routed-before-ready", "a role accepts messages before it has read its data"},
+    {"outlives-node", "a role outlives its node"},
+    {"prepares-in-two-steps", "a role that is stopped while it prepares leaves half of its data on the disk"},
 });
 
 class GuardedWork;

@@ -52,7 +52,7 @@ struct ClusterWorld final : MachineWorld {
     ++terms_;
     if (term == highest_term_) fail(fmt::format("I1: a second leader in term {}: {}", term, place.name));
     if (term < highest_term_) {
-      fail(fmt::format("I3: {} leads in term {}, which is an earlier one", place.name, term));
+      fail(fmt::format("I3: {} leads in an earlier term, {}", place.name, term));
     }
     highest_term_ = std::max(highest_term_, term);
   }
@@ -61,10 +61,10 @@ struct ClusterWorld final : MachineWorld {
     const ClusterPlace* acting = nullptr;
     for (const auto& place : places_) {
       if (place->lost && takes_part(*place)) {
-        fail(fmt::format("I5: {} votes although nobody knows what it voted for on the disk that it had", place->name));
+        fail(fmt::format("I5: {} votes although its former disk with its earlier votes is lost", place->name));
       }
       if (place->is_misled())
-        fail(fmt::format("I9: a role of {} works on a term that its node knows to be over", place->name));
+        fail(fmt::format("I9: a role of {} works in a term that has ended for its node", place->name));
       if (!place->may_act(place->machine.clock().boot(now()))) continue;
       if (acting != nullptr) fail(fmt::format("I2: {} and {} may act at once", acting->name, place->name));
       acting = place.get();
@@ -159,7 +159,7 @@ struct ClusterWorld final : MachineWorld {
   }
   bool expect_agreement() {
     if (!run_until(kAgreeWithin, [&] { return agreed(); })) {
-      fail("I13: nothing is broken any more, and they do not agree after " + format_duration(kAgreeWithin));
+      fail("I13: all faults are repaired, but the nodes do not agree after " + format_duration(kAgreeWithin));
     }
     return holds();
   }
@@ -168,7 +168,7 @@ struct ClusterWorld final : MachineWorld {
     const uint64_t terms = terms_;
     if (!run_for(Duration::seconds(5))) return;
     if (terms_ != terms) return fail("I13: the leader changed although nothing was broken");
-    if (!agreed()) return fail("I13: they do not agree any more although nothing was broken");
+    if (!agreed()) return fail("I13: the nodes no longer agree although nothing was broken");
     expect_takeover();
   }
   void expect_takeover() {
@@ -185,7 +185,7 @@ struct ClusterWorld final : MachineWorld {
       return next != nullptr && term_of(*next) > term;
     });
     if (!holds()) return;
-    if (!led) return fail("I13: nobody has taken over after " + format_duration(kTakeOverWithin));
+    if (!led) return fail("I13: no node has taken over after " + format_duration(kTakeOverWithin));
     chief->machine.restart();
     expect_agreement();
   }
@@ -194,7 +194,7 @@ struct ClusterWorld final : MachineWorld {
       const node::ClusterNode* process = place->process;
       place->say(
           process == nullptr
-              ? std::string("does not run")
+              ? std::string("is not running")
               : fmt::format("{} in term {}, sees {} alive{}",
                             place->leads(now()) ? "leads" : fmt::format("follows '{}'", process->election().leader()),
                             term_of(*place), place->alive(), takes_part(*place) ? "" : ", takes no part"));
@@ -225,7 +225,7 @@ constexpr auto kClusterFaults =
 
 WorldRow cluster_world() {
   return world_row<ClusterWorld, kClusterMistakes, kClusterFaults>("cluster",
-                                                                   "whole nodes, with their links and disks");
+                                                                   "complete nodes with their links and disks");
 }
 
 }  // namespace bellwether::sim

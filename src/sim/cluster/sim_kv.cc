@@ -19,7 +19,7 @@ constexpr double kThereAllTheSame = 0.3;
 // How long a system keeps unsynced data in memory.
 constexpr Duration kWrittenBack = Duration::seconds(5);
 
-Error gone() { return {Errc::kIo, "the simulated disk has failed: nothing is read or written before a new start"}; }
+Error gone() { return {Errc::kIo, "the simulated disk has failed: it works again after a restart"}; }
 
 }  // namespace
 
@@ -84,7 +84,7 @@ bool SimKv::too_large(const std::vector<KvChange>& changes) {
 
 // One after the other, in the order of the calls.
 task<Status> SimKv::put(std::vector<KvChange> changes) {
-  if (too_large(changes)) co_return fail(Errc::kTooLarge, "a key or a value is longer than may be stored");
+  if (too_large(changes)) co_return fail(Errc::kTooLarge, "a key or a value is too long");
   if (broken_) co_return tl::unexpected(gone());
   if (careless_) {
     const Duration takes = stored_.prng_.between(Duration::zero(), kWrittenBack);
@@ -108,7 +108,7 @@ task<Status> SimKv::put(std::vector<KvChange> changes) {
     broken_ = stored_.prng_.chance(kFinal);
     finish_first(stored_.prng_.chance(kThereAllTheSame));
     if (broken_) co_return tl::unexpected(gone());
-    co_return fail(Errc::kNoSpace, "the simulated disk is full for a moment");
+    co_return fail(Errc::kNoSpace, "the simulated disk is full temporarily");
   }
   finish_first(true);
   co_return Status();

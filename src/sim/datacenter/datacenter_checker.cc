@@ -63,9 +63,9 @@ std::string describe(const AssignmentStory& assignment, const AssignmentRecord& 
   const uint64_t first = assignment.told.empty() ? 0 : assignment.told.front().second;
   const uint64_t last = assignment.told.empty() ? 0 : assignment.told.back().second;
   return fmt::format(
-      "{} at second {} of the run with a clock that began at second {}, and told seconds {} to {} of that clock; its "
-      "end was at number {}",
-      assignment.resumed ? "it goes on" : "it began", record.from, base, first, last,
+      "{} at second {} of the run with a clock that began at second {}, and reported seconds {} to {} of that clock; "
+      "its end was at number {}",
+      assignment.resumed ? "it continued" : "it started", record.from, base, first, last,
       record.end ? record.end->last_number : 0);
 }
 
@@ -74,18 +74,20 @@ class JobJudge {
   JobJudge(const JobStory& job, CountedSeconds& seconds) : job_(job), seconds_(seconds) {}
 
   std::string judge(const std::string& ingest) {
-    if (!dispatch::is_final(job_.record.state)) return fmt::format("job '{}' has an end that is none", job_.id);
+    if (!dispatch::is_final(job_.record.state))
+      return fmt::format("job '{}' has ended in a state that is not final", job_.id);
     const auto copy = message::decode<ingest::IngestSnapshot>(ingest);
-    if (!copy) return fmt::format("the ingest of job '{}' cannot be read", job_.id);
+    if (!copy) return fmt::format("the statistics of job '{}' cannot be read", job_.id);
     if (ingest.empty()) {
       // It never began.
       const bool streams = std::any_of(job_.record.assignments.begin(), job_.record.assignments.end(),
                                        [](const AssignmentRecord& assignment) { return assignment.streams; });
-      return streams ? fmt::format("nobody has kept the ingest of job '{}'", job_.id) : std::string();
+      return streams ? fmt::format("no manager has the statistics of job '{}'", job_.id) : std::string();
     }
-    if (!copy->open.empty()) return fmt::format("the ingest of job '{}' has seconds that do not count yet", job_.id);
+    if (!copy->open.empty())
+      return fmt::format("the statistics of job '{}' have seconds that do not count yet", job_.id);
     if (copy->totals != job_.totals)
-      return fmt::format("the client of job '{}' has other totals than its ingest", job_.id);
+      return fmt::format("the client of job '{}' has other totals than the managers", job_.id);
     std::string wrong = count(*copy);
     if (wrong.empty()) wrong = compare(copy->totals);
     if (wrong.empty()) wrong = look_for_gaps();
@@ -106,7 +108,7 @@ class JobJudge {
       if (!known) {
         seconds_.lost += assignment.told.size();
         if (record != nullptr && record->state == AssignmentState::kEnded && !assignment.told.empty()) {
-          return of_assignment(id, job_) + " has ended, and is not in the ingest";
+          return of_assignment(id, job_) + " has ended, but is not in the statistics";
         }
         continue;
       }
@@ -121,15 +123,15 @@ class JobJudge {
         take(assignment, one, &one == &numbers.front() && assignment.resumed);
       }
       const uint64_t last = numbers.empty() ? 0 : numbers.back().number;
-      if (stream->applied > last) return of_assignment(id, job_) + " counts with more than it has told";
+      if (stream->applied > last) return of_assignment(id, job_) + " counts with more than it has reported";
       if (record->state == AssignmentState::kEnded && stream->applied < last) {
-        return fmt::format("{} has ended, and of its {} seconds only {} count: {}", of_assignment(id, job_), last,
+        return fmt::format("{} has ended, but of its {} seconds only {} count: {}", of_assignment(id, job_), last,
                            stream->applied, describe(assignment, *record, base));
       }
     }
     for (const auto& stream : copy.streams) {
       if (stream.applied > 0 && !job_.assignments.contains(stream.id.value())) {
-        return of_assignment(stream.id.value(), job_) + " counts, and never ran";
+        return of_assignment(stream.id.value(), job_) + " counts, but never ran";
       }
     }
     return twice_;
@@ -181,7 +183,7 @@ class JobJudge {
         for (uint64_t second = one.base_second; second < one.base_second + seconds; ++second) {
           const Place place(w, part, second);
           if (full_.contains(place) || covered_.contains(place) || is_in_losses(second)) continue;
-          return fmt::format("second {} of part {} of workflow {} of job '{}' is missing, and no loss tells of it",
+          return fmt::format("second {} of part {} of workflow {} of job '{}' is missing, but no loss records it",
                              second, part, w, job_.id);
         }
       }
@@ -201,7 +203,7 @@ class JobJudge {
       if (done > planned) return std::to_string(done) + whose;
       const bool completed = one.state == dispatch::WorkflowState::kCompleted && !job_.record.stop;
       if (completed && done < planned && job_.record.losses.empty()) {
-        return fmt::format("only {}{}, and no loss tells of it", done, whose);
+        return fmt::format("only {}{}, but no loss records the rest", done, whose);
       }
     }
     return {};
@@ -219,16 +221,17 @@ class JobJudge {
       if (!assignment.begun || uses.empty()) continue;
       const auto [at, is_first] = first.try_emplace(assignment.workflow, &assignment);
       if (!is_first && at->second->given != assignment.given)
-        return of_assignment(id, job_) + " has other values than another one";
+        return of_assignment(id, job_) + " has other values than another assignment";
       if (assignment.given.size() < uses.size() && !told)
-        return of_assignment(id, job_) + " lacks values, and nobody tells of it";
+        return of_assignment(id, job_) + " lacks values, but no event reports it";
       for (const plan::Given& one : assignment.given) {
         const uint16_t from = uses.at(one.use).from;
         const bool known = std::any_of(job_.assignments.begin(), job_.assignments.end(), [&](const auto& maker) {
           const auto& made = maker.second.provided;
           return maker.second.workflow == from && std::find(made.begin(), made.end(), one.text) != made.end();
         });
-        if (!known) return fmt::format("{} has a value that nobody provided: {}", of_assignment(id, job_), one.text);
+        if (!known)
+          return fmt::format("{} has a value that no workflow provided: {}", of_assignment(id, job_), one.text);
       }
     }
     return {};
@@ -280,7 +283,7 @@ std::string loss_of(const JobStory& job) {
   }
   for (const dispatch::WorkflowRecord& one : job.record.workflows) {
     if (one.retries > 0)
-      return fmt::format("an assignment of job '{}' was given to somebody else although no worker broke", job.id);
+      return fmt::format("an assignment of job '{}' was reassigned although no worker broke", job.id);
   }
   return {};
 }

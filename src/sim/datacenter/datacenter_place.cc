@@ -160,7 +160,7 @@ std::string DatacenterPlace::business() const {
   if (kernel.unfinished() > 0) return fmt::format("{} of its assignments have a process", kernel.unfinished());
   const dispatch::WorkerReport report = kernel.report();
   if (report.held.empty()) return {};
-  return fmt::format("it keeps assignment {} of job '{}'", report.held.front().assignment.value(),
+  return fmt::format("it still has assignment {} of job '{}'", report.held.front().assignment.value(),
                      report.held.front().job);
 }
 

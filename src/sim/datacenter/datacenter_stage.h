@@ -18,13 +18,13 @@ namespace bellwether::sim {
 
 // Well-known ways to lose or to double measured data.
 inline constexpr auto kDatacenterMistakes = std::to_array<Mistake>({
-    {"blobs-not-durable", "what managers keep of the ingests of jobs is gone with the power of their machines"},
-    {"tells-twice", "an assignment tells some of its seconds twice"},
-    {"loses-second", "an assignment does not tell some of its seconds"},
-    {.name = "never-dies", .what = "the process of an assignment outlives being killed", .only_stops = true},
+    {"blobs-not-durable", "managers lose their copies of job statistics in a power failure"},
+    {"tells-twice", "an assignment reports some of its seconds twice"},
+    {"loses-second", "an assignment does not report some of its seconds"},
+    {.name = "never-dies", .what = "the process of an assignment survives SIGKILL", .only_stops = true},
     {"loses-values", "assignments begin without the values of other workflows"},
-    {"begins-anew", "who goes on with a number of iterations begins all of it again"},
-    {"makes-on", "contexts are made after the end of the term of who leads them"},
+    {"begins-anew", "the successor of an assignment repeats all of its iterations"},
+    {"makes-on", "contexts are generated after the end of their leader's term"},
 });
 
 // One second of some parts of a workflow, as an assignment has reported it to its worker.

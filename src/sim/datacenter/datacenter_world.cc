@@ -127,7 +127,7 @@ struct DatacenterWorld : MachineWorld {
     for (std::size_t i = 0; i < managers_; ++i) {
       const DatacenterPlace& place = *places_[i];
       if (place.maker == nullptr || !place.maker->may_act(place.machine.clock().boot(now()))) continue;
-      if (acting != nullptr) fail(fmt::format("I2: {} and {} may make contexts at once", acting->name, place.name));
+      if (acting != nullptr) fail(fmt::format("I2: {} and {} may generate contexts at once", acting->name, place.name));
       acting = &place;
     }
   }
@@ -148,7 +148,7 @@ struct DatacenterWorld : MachineWorld {
         if (std::string wrong = fault_of(*record); !wrong.empty()) return fail(wrong);
         if (kept->unsettled || !dispatch::is_final(record->state)) continue;
         if (ends_.try_emplace(job, *record).first->second != *record) {
-          return fail(fmt::format("managers show two ends of job '{}'", job));
+          return fail(fmt::format("managers show two final states of job '{}'", job));
         }
       }
     }
@@ -232,11 +232,11 @@ struct DatacenterWorld : MachineWorld {
       if (!job->followed) return fmt::format("job '{}' is {}", job->id, to_string(job->record.state));
     }
     for (const ContextStory& story : stage_.contexts) {
-      if (!story.made) return fmt::format("the context of '{}' is not made: {}", story.payload, story.trouble);
+      if (!story.made) return fmt::format("the context of '{}' is not generated: {}", story.payload, story.trouble);
     }
     for (std::size_t i = 0; i < managers_ + workers_; ++i) {
       DatacenterPlace& place = *places_[i];
-      if (place.process == nullptr || place.process->leaves()) return fmt::format("'{}' does not run", place.name);
+      if (place.process == nullptr || place.process->leaves()) return fmt::format("'{}' is not running", place.name);
       const std::size_t seen = place.alive();
       if (seen != managers_ + workers_)
         return fmt::format("'{}' knows of {}", place.name, format_count(seen, "living member"));
@@ -244,7 +244,7 @@ struct DatacenterWorld : MachineWorld {
       if (std::string why = place.process->admin().not_ready(); !why.empty())
         return fmt::format("'{}': {}", place.name, why);
       if (place.manager != nullptr && place.manager->service().jobs() > 0)
-        return fmt::format("'{}' has jobs in hand", place.name);
+        return fmt::format("'{}' still owns jobs", place.name);
       if (place.manager != nullptr) continue;
       if (std::string business = place.business(); !business.empty())
         return fmt::format("'{}': {}", place.name, business);
@@ -260,7 +260,7 @@ struct DatacenterWorld : MachineWorld {
       left = unrest();
     }
     if (!left.empty()) {
-      fail(fmt::format("I13: nothing is broken any more, and after {}: {}", format_duration(kRestWithin), left));
+      fail(fmt::format("I13: all faults are repaired, but after {}: {}", format_duration(kRestWithin), left));
     }
   }
   void hold_inquest(const JobStory& job) {
@@ -269,8 +269,8 @@ struct DatacenterWorld : MachineWorld {
     DatacenterPlace& place = any_manager();
     place.hold(inquest);
     world_.run_while_waiting(kAnswerWithin, [&] { return inquest.answered; });
-    if (!inquest.answered) return fail(fmt::format("the ingest of job '{}' is not told", job.id));
-    if (!inquest.trouble.empty()) return fail(fmt::format("the ingest of job '{}': {}", job.id, inquest.trouble));
+    if (!inquest.answered) return fail(fmt::format("the statistics of job '{}' are missing in the answer", job.id));
+    if (!inquest.trouble.empty()) return fail(fmt::format("the statistics of job '{}': {}", job.id, inquest.trouble));
     CountedSeconds seconds;
     const std::string wrong = fault_of(job, inquest.ingest, seconds);
     seconds_ += seconds.counted;
@@ -302,14 +302,14 @@ struct DatacenterWorld : MachineWorld {
         if (!content || !content->value) continue;
         const auto followed = [&id](const auto& job) { return job->id == id; };
         if (std::any_of(stage_.jobs.begin(), stage_.jobs.end(), followed)) continue;
-        return fail(fmt::format("'{}' keeps a job '{}' that nobody was told of", places_[i]->name, id));
+        return fail(fmt::format("'{}' has a job '{}' that was never acknowledged", places_[i]->name, id));
       }
     }
   }
   // The final states of a run that went wrong.
   void tell_states() override {
     for (const auto& job : stage_.jobs) {
-      say(fmt::format("job '{}' is {} for its client", job->id, to_string(job->record.state)));
+      say(fmt::format("the client of job '{}' sees the state {}", job->id, to_string(job->record.state)));
       for (const dispatch::AssignmentRecord& assignment : job->record.assignments) {
         say(fmt::format(
             "  assignment {}, workflow {}, '{}', {} parts from {}: {}{}{}", assignment.id.value(), assignment.workflow,
@@ -356,22 +356,22 @@ struct DatacenterWorldOf final : DatacenterWorld {
   explicit DatacenterWorldOf(const RunSettings& settings) : DatacenterWorld(settings, kLarge) {}
 };
 
-constexpr auto kDatacenterFaults =
-    joined(kMachineFaults<DatacenterWorld>,
-           std::to_array<Fault<DatacenterWorld>>({
-               {3, "all managers lose their power", [](DatacenterWorld& w) { return w.strike_all_managers(); }},
-               {6, "a manager is cut off from the others", [](DatacenterWorld& w) { return w.cut_among_managers(); }},
-               {7, "a node is asked to leave", [](DatacenterWorld& w) { return w.ask_to_leave(w.any_to_leave()); }},
-               {3, "a worker is drained", [](DatacenterWorld& w) { return w.drain(w.any_worker()); }},
-               {4, "a worker is short of memory", [](DatacenterWorld& w) { return w.press(w.any_worker()); }},
-           }));
+constexpr auto kDatacenterFaults = joined(
+    kMachineFaults<DatacenterWorld>,
+    std::to_array<Fault<DatacenterWorld>>({
+        {3, "all managers lose their power", [](DatacenterWorld& w) { return w.strike_all_managers(); }},
+        {6, "a manager is cut off from the other managers", [](DatacenterWorld& w) { return w.cut_among_managers(); }},
+        {7, "a node is asked to leave", [](DatacenterWorld& w) { return w.ask_to_leave(w.any_to_leave()); }},
+        {3, "a worker is drained", [](DatacenterWorld& w) { return w.drain(w.any_worker()); }},
+        {4, "a worker is short of memory", [](DatacenterWorld& w) { return w.press(w.any_worker()); }},
+    }));
 
 }  // namespace
 
 std::span<const WorldRow> datacenter_worlds() {
   static constexpr std::array kRows{
       world_row<DatacenterWorldOf<false>, kDatacenterMistakes, kDatacenterFaults>(
-          "datacenter", "managers, workers and a client, with jobs"),
+          "datacenter", "managers, workers and a client with jobs"),
       world_row<DatacenterWorldOf<true>, kDatacenterMistakes, kDatacenterFaults>("datacenter-large",
                                                                                  "the same, with 41 to 200 workers"),
   };

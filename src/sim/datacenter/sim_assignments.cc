@@ -154,7 +154,7 @@ class SimAssignment final : public node::AssignmentProcess {
     if (!over_.cancelled()) {
       if (fails_) {
         how_ = AssignmentEnd::How::kNotPrepared;
-        listener_.on_prepared(fail(Errc::kNoSpace, "the simulated machine has no room for it"));
+        listener_.on_prepared(fail(Errc::kNoSpace, "the simulated machine has no room for the assignment"));
       } else {
         listener_.on_prepared({});
         co_await begun_.wait();
@@ -265,7 +265,7 @@ std::unique_ptr<node::AssignmentProcess> SimAssignments::start(node::ChildOrder 
   Key key = key_of(job);
   AssignmentStory& story = job.assignments[key.second];
   if (story.begun && stage.violation.empty()) {
-    stage.violation = fmt::format("assignment {} of job '{}' is begun twice", key.second, job.id);
+    stage.violation = fmt::format("assignment {} of job '{}' was started twice", key.second, job.id);
   }
   story = AssignmentStory();
   story.worker = place_.name;

@@ -164,7 +164,7 @@ class SimClient {
       say(*job, "is acknowledged by " + client_->answered_by());
       co_return;
     }
-    say(*job, "is not taken: " + taken.error().message);
+    say(*job, "is not accepted: " + taken.error().message);
     if (taken.error().code == Errc::kRefused) job->refused = taken.error().message;
     if (taken.error().code == Errc::kExists) {
       BW_PROBE("client: a job is submitted under another id");

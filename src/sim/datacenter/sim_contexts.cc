@@ -41,7 +41,7 @@ void hear(ContextStory& story, const cluster::ContextAnswer& answer, DatacenterS
   if (outcome == nullptr) return;
   story.trouble = std::string(to_string(outcome->state));
   if (outcome->state == State::kUnknown && was_accepted) {
-    stage.violation = "a request for a context that was acknowledged is not known any more";
+    stage.violation = "an acknowledged request for a context is no longer known";
   }
   if (outcome->state == State::kFailed) stage.violation = "a request for a context has failed: " + outcome->reason;
   if (outcome->state != State::kCompleted) return;

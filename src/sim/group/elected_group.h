@@ -41,17 +41,17 @@ namespace bellwether::sim {
 inline constexpr auto kGroupMistakes = std::to_array<Mistake>({
     {"vote-before-durable", "a vote leaves before it is on the disk"},
     {"disk-error-ignored", "a write that failed counts as done"},
-    {"vote-forgotten", "the record does not say whom the last vote went to"},
-    {"term-forgotten", "a member starts anew in term 0"},
-    {"promise-forgotten", "after a restart votes are given at once"},
-    {"lost-record-is-new", "a member without a record is taken for a new one, and nobody tells it better"},
-    {"older-disk-unnoticed", "a disk that went back in time, and nobody compares"},
+    {"vote-forgotten", "the record does not name the member that got the last vote"},
+    {"term-forgotten", "a member restarts in term 0"},
+    {"promise-forgotten", "a member votes immediately after a restart"},
+    {"lost-record-is-new", "a member without a record counts as a new member, and no member corrects it"},
+    {"older-disk-unnoticed", "a disk goes back in time, and no member compares versions"},
     {"counts-from-answer", "a term counts from the answer, not from the sending of the heartbeat"},
-    {"no-margin-for-drift", "clocks are taken to run alike"},
-    {"clock-stops-in-suspend", "a clock that stands still while the machine sleeps"},
-    {"keeps-leading-unrenewed", "a leader without a quorum warns and goes on"},
-    {"permits-while-acting", "the hand-over is permitted while the work still runs"},
-    {"live-majority", "a majority of those that are up"},
+    {"no-margin-for-drift", "clocks are assumed to run at the same rate"},
+    {"clock-stops-in-suspend", "the clock stops while the machine sleeps"},
+    {"keeps-leading-unrenewed", "a leader without a quorum warns and continues"},
+    {"permits-while-acting", "the leader permits a hand-over while its work still runs"},
+    {"live-majority", "a majority of the running members is enough"},
     {"work-outlives-term", "the end of a term does not stop the work"},
     {"resource-forgets-fence", "the guarded resource does not compare terms"},
 });
@@ -364,12 +364,12 @@ class ElectedGroup : public KernelWorld<Kernel> {
     run_until(now() + at_most, [this] { return leader() != nullptr; });
     if (!holds()) return;
     if (leader() == nullptr) {
-      return fail("I13: nothing is broken any more, and nobody leads after " + format_duration(at_most));
+      return fail("I13: all faults are repaired, but no member leads after " + format_duration(at_most));
     }
     if (!run_for(self().calms_within())) return;
     const uint32_t terms = checker_.terms();
     if (!run_for(times_.lease * 10)) return;
-    if (leader() == nullptr) return fail("I13: nothing is broken any more, and nobody leads");
+    if (leader() == nullptr) return fail("I13: all faults are repaired, but no member leads");
     if (checker_.terms() != terms) fail("I13: the leader changed although nothing was broken");
   }
   bool other_leads_within(Duration at_most, election::Term after_term) {
@@ -385,7 +385,7 @@ class ElectedGroup : public KernelWorld<Kernel> {
     work_->forget_last_end();
     deliver(*chief, self().wish_to_hand_over());
     if (!other_leads_within(self().hands_over_within(), term)) {
-      return fail("I13: nobody has taken over after " + format_duration(self().hands_over_within()));
+      return fail("I13: no member has taken over after " + format_duration(self().hands_over_within()));
     }
     hand_over_took_ = work_->last_elected_world() - work_->last_end_world();
     run_for(times_.lease * 3);
@@ -459,15 +459,15 @@ inline constexpr auto kGroupFaults = joined(
     kNetworkFaultsOf<World>,
     std::to_array<Fault<World>>({
         {6, "a member crashes", [](World& w) { return w.crash_one(w.any(), w.chance(0.5)); }},
-        {1, "everybody crashes: the power fails", [](World& w) { return w.crash_all(); }},
+        {1, "all members crash: the power fails", [](World& w) { return w.crash_all(); }},
         {3, "the leader crashes", [](World& w) { return w.crash_leader(); }},
-        {6, "a member stands still, perhaps with its machine", [](World& w) { return w.pause_one(); }},
-        {8, "a member that has promised itself starts anew beside a candidate", [](World& w) { return w.undermine(); }},
+        {6, "a member, or its machine, is paused", [](World& w) { return w.pause_one(); }},
+        {8, "a member that has made a promise restarts during a candidacy", [](World& w) { return w.undermine(); }},
         {8, "a disk is slow or fails", [](World& w) { return w.break_disk(w.any()); }},
         {3, "a disk goes back in time", [](World& w) { return w.roll_one_back(); }},
         {3, "one id, two processes", [](World& w) { return w.clone(w.any()); }},
         {8, "a clock runs at another rate", [](World& w) { return w.let_clock_drift(w.any()); }},
-        {8, "old messages are said again", [](World& w) { return w.replay(); }},
+        {8, "old messages are replayed", [](World& w) { return w.replay(); }},
     }));
 
 }  // namespace bellwether::sim

@@ -107,15 +107,15 @@ struct NetworkFault {
   void (GroupNetwork::*strike)(const GroupNetwork::Extent& extent);
 };
 inline constexpr auto kNetworkFaults = std::to_array<NetworkFault>({
-    {3, "a member does not hear, or is not heard", &GroupNetwork::deafen},
+    {3, "a member cannot receive, or cannot send", &GroupNetwork::deafen},
     {3, "a link flaps", &GroupNetwork::flap},
-    {3, "members are clogged one after the other", &GroupNetwork::clog},
-    {3, "a member hears everything late, and then nothing", &GroupNetwork::hear_late},
-    {4, "the network is slow, and loses and doubles messages", &GroupNetwork::slow_down},
-    {2, "two sides", &GroupNetwork::split},
-    {2, "two sides, and one member that reaches both", &GroupNetwork::split_but_for_a_bridge},
-    {2, "everybody reaches a majority, and no two the same one", &GroupNetwork::ring},
-    {2, "two sides, one way only", &GroupNetwork::split_one_way},
+    {3, "members are clogged one after another", &GroupNetwork::clog},
+    {3, "a member receives everything late, and then nothing", &GroupNetwork::hear_late},
+    {4, "the network is slow, and loses and duplicates messages", &GroupNetwork::slow_down},
+    {2, "a partition", &GroupNetwork::split},
+    {2, "a partition, and one member that reaches both sides", &GroupNetwork::split_but_for_a_bridge},
+    {2, "each member reaches a different majority", &GroupNetwork::ring},
+    {2, "a partition in one direction", &GroupNetwork::split_one_way},
 });
 
 // The same as rows for a world, which has break_network(strike).

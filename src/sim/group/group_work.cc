@@ -55,7 +55,7 @@ void GroupWork::elected(GroupMember& member, Term term, Instant ends, Instant st
   host_.say(member, fmt::format("elected, term {}", term.value()));
   timeline_.record(term.value() * 64 + member.index);
   if (member.working) world_.fail("I10: a term begins before the work of the last one has stopped");
-  if (ends <= member.clock.local(timeline_.now())) world_.fail("I9: a term that is over before it begins");
+  if (ends <= member.clock.local(timeline_.now())) world_.fail("I9: a term ends before it begins");
   member.working = true;
   member.hung = false;
   member.work_term = term;

@@ -32,7 +32,7 @@ Run FaultyWorld::live(std::size_t faults, Strike strike) {
     run_for(draw(Duration::zero(), pace.gap));
   }
   if (holds() && run_for(pace.after)) {
-    say("from now on nothing is broken");
+    say("all faults are repaired");
     make_whole();
     if (run_for(pace.rest)) {
       make_whole();

@@ -131,7 +131,7 @@ class FaultyWorld {
 
   virtual Pace pace() const = 0;
   virtual void begin() = 0;
-  // Nothing is broken any more, and nothing new breaks. Called twice, with `rest` between.
+  // All faults are repaired, and no new ones come. Called twice, with `rest` between.
   virtual void make_whole() = 0;
   virtual void expect_recovery() = 0;
   // The states of all members at the end of a run that went wrong, into the trace.

@@ -85,7 +85,7 @@ bool MachineWorld::split() {
 
 void MachineWorld::heal_later() {
   world_.after(draw(Duration::millis(200), kLongestCut), [this] {
-    say("all links are whole");
+    say("all links are repaired");
     world_.network().heal();
   });
 }
@@ -96,7 +96,7 @@ bool MachineWorld::spoil_links() {
   if (chance(0.7)) link.loss = prng().unit() * 0.3;
   if (chance(0.5)) link.duplicate = prng().unit() * 0.2;
   if (chance(0.5)) link.reorder = prng().unit() * 0.5;
-  say(fmt::format("the network loses {} %, and takes up to {}", static_cast<int>(link.loss * 100),
+  say(fmt::format("the network loses {} % and delays up to {}", static_cast<int>(link.loss * 100),
                   format_duration(link.latency_max)));
   world_.network().set_links(link);
   world_.after(draw(Duration::millis(500), kLongestSpoilt), [this] {

@@ -53,7 +53,7 @@ class MachineWorld : public FaultyWorld {
     node.runtime().post(
         [](void* context) {
           auto* process = static_cast<Place*>(context)->process;
-          if (process != nullptr) process->go("its operator says so");
+          if (process != nullptr) process->go("its operator requests it");
         },
         &place);
     start_later(node);
@@ -77,11 +77,11 @@ template <class World>
 inline constexpr auto kMachineFaults = std::to_array<Fault<World>>({
     {5, "a machine loses its power", [](World& w) { return w.lose_power_for_a_while(w.victim()); }},
     {10, "a process is killed", [](World& w) { return w.kill(w.victim()); }},
-    {5, "a process stands still", [](World& w) { return w.pause(w.victim()); }},
+    {5, "a process is paused", [](World& w) { return w.pause(w.victim()); }},
     {2, "a node is cut off", [](World& w) { return w.links_break() && w.cut_off(w.any_node()); }},
     {2, "a link is cut one way", [](World& w) { return w.links_break() && w.cut(w.any_node(), w.any_node(), false); }},
     {2, "a link is cut", [](World& w) { return w.links_break() && w.cut(w.any_node(), w.any_node(), true); }},
-    {2, "two sides", [](World& w) { return w.links_break() && w.split(); }},
+    {2, "a partition", [](World& w) { return w.links_break() && w.split(); }},
     {5, "the network is slow and loses packets", [](World& w) { return w.links_break() && w.spoil_links(); }},
     {5, "a disk is slow or fails", [](World& w) { return w.spoil_disk(w.victim()); }},
     {5, "clocks drift", [](World& w) { return w.let_clocks_drift(w.victim()); }},

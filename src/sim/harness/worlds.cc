@@ -45,11 +45,11 @@ std::string command_for(const WorldRow& world, const RunSettings& settings) {
 }
 
 void SimReport::list() const {
-  std::string text = "Worlds, in which everything breaks:\n";
+  std::string text = "Worlds with faults:\n";
   for (const WorldRow& world : worlds_) text += row_of(world.name, world.what);
   text += "\nMeasurements:\n";
   for (const Measurement& one : measurements_) text += row_of(one.name, one.what);
-  text += "\nMistakes that can be put in (--mistake), each of which the worlds must find out:\n";
+  text += "\nMistakes for --mistake, each of which the worlds must detect:\n";
   const Mistake* told = nullptr;
   for (const WorldRow& world : worlds_) {
     if (world.mistakes.data() == told) continue;
@@ -97,12 +97,12 @@ SimOutcome SimReport::judge(const WorldRow& world, std::size_t mistake, uint64_t
   const Mistake& row = world.mistakes[mistake - 1];
   const std::string name(row.name);
   if (violated > 0) {
-    print_(fmt::format("the mistake '{}' is found\n", name));
+    print_(fmt::format("the mistake '{}' was detected\n", name));
     return SimOutcome::kViolated;
   }
   const bool elsewhere = !row.world.empty() && row.world != world.name;
-  print_(fmt::format("NOT FOUND: the mistake '{}' was put in, and nothing shows it; run more seeds (--seeds){}", name,
-                     elsewhere ? fmt::format(", or world {}, where it shows sooner\n", row.world) : "\n"));
+  print_(fmt::format("NOT FOUND: no run detected the mistake '{}'; run more seeds (--seeds){}", name,
+                     elsewhere ? fmt::format(", or world {}, which detects it sooner\n", row.world) : "\n"));
   return SimOutcome::kNotFound;
 }
 
@@ -110,7 +110,7 @@ SimOutcome SimReport::run_one(const WorldRow& world, const SimRequest& request, 
   const Run run = world.live({*request.seed, mistake, true});
   print_(fmt::format("{}seed {}: {} in {}, fingerprint {}\n{}", run.trace, *request.seed, told(run.counts, run.events),
                      format_duration(run.lived), hex(run.fingerprint),
-                     run.violation.empty() ? "everything held\n" : fmt::format("VIOLATED: {}\n", run.violation)));
+                     run.violation.empty() ? "all invariants held\n" : fmt::format("VIOLATED: {}\n", run.violation)));
   return judge(world, mistake, run.violation.empty() ? 0 : 1);
 }
 
@@ -128,7 +128,7 @@ SimOutcome SimReport::run_many(const WorldRow& world, const SimRequest& request,
     print_(fmt::format("seed {}: {}\n  {}\n", seed, run.violation, command_for(world, settings)));
   }
   print_(fmt::format("{}: seeds {} to {}: {}, {}\n", request.world, request.from, request.from + request.seeds - 1,
-                     told(sums, events), violated == 0 ? "everything held" : format_count(violated) + " VIOLATED"));
+                     told(sums, events), violated == 0 ? "all invariants held" : format_count(violated) + " VIOLATED"));
   return judge(world, mistake, violated);
 }
 

@@ -231,7 +231,7 @@ struct LeadershipWorld : KernelWorld<LeadershipKernel> {
   }
   void on(Contender& c, const election::FailOpen& open) {
     if (open.open && is("fail-open-is-leadership")) {
-      fail(fmt::format("I11: {} leads although no store has confirmed it", c.name()));
+      fail(fmt::format("I11: {} leads without a confirmation of the store", c.name()));
     }
   }
   void on(Contender& c, const election::Note& note) { say(c, note.text); }
@@ -363,13 +363,13 @@ struct LeadershipWorld : KernelWorld<LeadershipKernel> {
     // given the key up stay back for one, and a store that forgot is not believed for another.
     const Duration at_most = takeover_budget() + timing_.lease * 8 + Duration::seconds(1);
     if (!somebody_leads_within(at_most)) {
-      return fail("I13: nothing is broken any more, and nobody leads after " + format_duration(at_most));
+      return fail("I13: all faults are repaired, but no contender leads after " + format_duration(at_most));
     }
     // Messages from before the repair may still end this term; after that none does.
     if (!run_for(timing_.lease * 3)) return;
     const uint32_t terms = checker_.terms();
     if (!run_for(timing_.lease * 4)) return;
-    if (leader() == nullptr) return fail("I13: nothing is broken any more, and nobody leads");
+    if (leader() == nullptr) return fail("I13: all faults are repaired, but no contender leads");
     if (checker_.terms() != terms) return fail("I13: the leader changed although nothing was broken");
     crash(*leader(), true);
     if (!somebody_leads_within(takeover_budget())) {
@@ -399,18 +399,18 @@ struct LeadershipWorld : KernelWorld<LeadershipKernel> {
 
 constexpr auto kLeadershipFaults = std::to_array<Fault<LeadershipWorld>>({
     {6, "a contender crashes", [](LeadershipWorld& w) { return w.crash_one(w.any()); }},
-    {6, "a contender stands still, perhaps with its machine",
+    {6, "a contender, or its machine, is paused",
      [](LeadershipWorld& w) { return w.pause_for(w.any(), w.chance(0.3), w.a_while()); }},
     {3, "the work hangs", [](LeadershipWorld& w) { return w.hang(w.any()); }},
     {3, "a contender is told to resign", [](LeadershipWorld& w) { return w.ask_to_resign(w.any()); }},
     {2, "the store shows a change", [](LeadershipWorld& w) { return w.show_change(w.any()); }},
-    {2, "a lease gets other times", [](LeadershipWorld& w) { return w.change_lease(w.any()); }},
+    {2, "the times of a lease change", [](LeadershipWorld& w) { return w.change_lease(w.any()); }},
     {3, "a wall clock is set", [](LeadershipWorld& w) { return w.set_wall_clock(w.any()); }},
-    {2, "somebody deletes the record by hand", [](LeadershipWorld& w) { return w.store_.record_deleted(); }},
+    {2, "a user deletes the record by hand", [](LeadershipWorld& w) { return w.store_.record_deleted(); }},
     {6, "the store is down", [](LeadershipWorld& w) { return w.break_store(); }},
     {8, "a contender is cut off from the store", [](LeadershipWorld& w) { return w.cut_off(w.any(), w.a_while()); }},
-    {4, "a contender hears the store late", [](LeadershipWorld& w) { return w.be_late(w.any()); }},
-    {4, "a contender does not hear the store", [](LeadershipWorld& w) { return w.deafen(w.any()); }},
+    {4, "a contender receives answers of the store late", [](LeadershipWorld& w) { return w.be_late(w.any()); }},
+    {4, "a contender receives no answers of the store", [](LeadershipWorld& w) { return w.deafen(w.any()); }},
     {8, "the network is slow and loses messages", [](LeadershipWorld& w) { return w.spoil_network(); }},
     {8, "a clock runs at another rate", [](LeadershipWorld& w) { return w.let_clock_drift(w.any()); }},
 });

@@ -17,10 +17,10 @@ using membership::MemberChange;
 using membership::MemberState;
 
 constexpr auto kMembershipMistakes = std::to_array<Mistake>({
-    {"forges-incarnation", "a relay \"repairs\" a record by raising the incarnation of somebody else"},
-    {"swallows-accusations", "a filter keeps from a node what is said about it: once dead, it stays dead"},
-    {"proof-from-timeout", "a driver takes a connection that was slow for a process that has ended"},
-    {"answers-for-the-dead", "something answers probes although the process behind the address is gone"},
+    {"forges-incarnation", "a relay \"repairs\" a record by raising another member's incarnation"},
+    {"swallows-accusations", "a node does not receive accusations against it: once dead, it stays dead"},
+    {"proof-from-timeout", "a driver takes a slow connection as proof of an ended process"},
+    {"answers-for-the-dead", "probes are answered although the process behind the address is gone"},
 });
 
 // Ends of links that are cut make islands, dead members are asked again every few seconds each, and evictions may be
@@ -348,7 +348,7 @@ struct MembershipWorld final : FaultyWorld, Watcher {
     const Instant end = now() + kAgreeWithin;
     std::string wrong = "nothing was looked at";
     while (!wrong.empty() && now() < end && run_for(Duration::seconds(1))) wrong = disagreement();
-    if (!wrong.empty()) return fail("I14: long after the world was whole " + wrong);
+    if (!wrong.empty()) return fail("I14: long after all faults were repaired " + wrong);
     // Pending events from before end, then no member may change.
     run_for(Duration::seconds(15));
     calm_ = true;
@@ -375,16 +375,15 @@ struct MembershipWorld final : FaultyWorld, Watcher {
 
 constexpr auto kMembershipFaults = std::to_array<Fault<MembershipWorld>>({
     {16, "a process crashes", [](MembershipWorld& w) { return w.crash(w.any()); }},
-    {16, "a process that is gone is started", [](MembershipWorld& w) { return w.start(w.any()); }},
-    {8, "a process is slow or stands still", [](MembershipWorld& w) { return w.stall(w.any()); }},
+    {16, "a process that has ended is restarted", [](MembershipWorld& w) { return w.start(w.any()); }},
+    {8, "a process is slow or paused", [](MembershipWorld& w) { return w.stall(w.any()); }},
     {3, "a member leaves", [](MembershipWorld& w) { return w.leave(w.any()); }},
-    {8, "a member has other things to say of itself", [](MembershipWorld& w) { return w.change_profile(w.any()); }},
+    {8, "a member changes its profile", [](MembershipWorld& w) { return w.change_profile(w.any()); }},
     {3, "one name, two processes", [](MembershipWorld& w) { return w.clone(); }},
     {6, "a partition", [](MembershipWorld& w) { return w.split(w.world_.size()); }},
     {6, "a partition, and one member that reaches both sides", [](MembershipWorld& w) { return w.split(w.any()); }},
-    {6, "everybody reaches a majority, and no two the same one",
-     [](MembershipWorld& w) { return w.ring_of_majorities(); }},
-    {6, "members are clogged one after the other", [](MembershipWorld& w) { return w.clog_some(); }},
+    {6, "each member reaches a different majority", [](MembershipWorld& w) { return w.ring_of_majorities(); }},
+    {6, "members are clogged one after another", [](MembershipWorld& w) { return w.clog_some(); }},
     {40, "a member is unclogged", [](MembershipWorld& w) { return w.unclog_one(); }},
     {6, "a link is cut one way", [](MembershipWorld& w) { return w.cut_one_way(w.any(), w.any()); }},
     {6, "a member is deaf", [](MembershipWorld& w) { return w.deafen(w.any()); }},
@@ -433,8 +432,9 @@ WorldRow membership_world() {
 
 std::span<const Measurement> membership_measurements() {
   static constexpr std::array kRows{
-      Measurement{"membership-grid", "false positives and traffic beside plain SWIM and Lifeguard", &grid_table},
-      Measurement{"membership-crash", "how soon a crash is seen, and what an idle group costs", &crash_table},
+      Measurement{"membership-grid", "false positives and traffic, compared with plain SWIM and Lifeguard",
+                  &grid_table},
+      Measurement{"membership-crash", "the detection time of a crash, and the traffic of an idle group", &crash_table},
   };
   return kRows;
 }

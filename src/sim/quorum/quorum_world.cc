@@ -8,8 +8,8 @@ namespace {
 
 using quorum::MemberId;
 
-constexpr auto kQuorumMistakes = joined(
-    kGroupMistakes, std::to_array<Mistake>({{"suspicion-ends-promise", "silence is taken for a proof of death"}}));
+constexpr auto kQuorumMistakes =
+    joined(kGroupMistakes, std::to_array<Mistake>({{"suspicion-ends-promise", "silence counts as a proof of death"}}));
 
 struct QuorumState {
   uint64_t state = 0;  // how new the other durable state of a member is
@@ -337,7 +337,7 @@ constexpr auto kQuorumFaults = joined(
         {3, "a member is asked to step down",
          [](QuorumWorld& w) { return w.ask_to_step_down(&w.any(), w.chance(0.5)); }},
         {3, "the leader is asked to step down", [](QuorumWorld& w) { return w.ask_to_step_down(w.leader(), true); }},
-        {3, "a member is not well", [](QuorumWorld& w) { return w.be_unwell(w.any()); }},
+        {3, "a member is unhealthy", [](QuorumWorld& w) { return w.be_unwell(w.any()); }},
         {7, "a member suspects its leader", [](QuorumWorld& w) { return w.suspect(w.any()); }},
     }));
 

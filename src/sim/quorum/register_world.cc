@@ -18,15 +18,15 @@ namespace {
 using registers::Place;
 
 constexpr auto kRegisterMistakes = std::to_array<Mistake>({
-    {"promise-forgotten", "an acceptor comes back without what it had promised"},
+    {"promise-forgotten", "an acceptor comes back without its promises"},
     {"answer-before-durable", "an answer leaves before it is on the disk"},
     {"disk-error-ignored", "a write that failed counts as done"},
-    {"live-majority", "a majority of those that are up"},
-    {"no-margin-for-drift", "clocks are taken to run alike"},
-    {"lease-forgotten", "after a restart the job is given to anybody at once"},
-    {"reads-unconfirmed", "who owned the job once reads what it knows of it without asking anybody"},
-    {"newest-not-learnt", "an owner begins with what it knew itself"},
-    {"settles-unfinished", "who gives the job back says of the write under way that a majority has it"},
+    {"live-majority", "a majority of the running nodes is enough"},
+    {"no-margin-for-drift", "clocks are assumed to run at the same rate"},
+    {"lease-forgotten", "after a restart an acceptor grants the job immediately"},
+    {"reads-unconfirmed", "a former owner reads its own copy of the job without asking the acceptors"},
+    {"newest-not-learnt", "a new owner starts with its own copy of the value"},
+    {"settles-unfinished", "an owner that releases the job reports an unfinished write as settled"},
 });
 
 std::string show_place(Place place) { return fmt::format("{}.{}", place.fence.value(), place.write); }
@@ -62,7 +62,7 @@ class RegisterChecker {
                               show_place(from.place)));
     }
     if (origin < from.origin) {
-      world_.fail(fmt::format("{} gives the value of {} although that of {} was done before it was asked for", what,
+      world_.fail(fmt::format("{} returns the value of {} although that of {} was written before the request", what,
                               show_place(origin), show_place(from.origin)));
     }
     done_.insert(place);
@@ -72,7 +72,7 @@ class RegisterChecker {
   // An owner believes that every later owner sees this write.
   void settled(Place place) {
     if (place == Place() || done_.contains(place)) return;
-    world_.fail(fmt::format("the write at {} counts as settled, and is not done", show_place(place)));
+    world_.fail(fmt::format("the write at {} counts as settled, but is not done", show_place(place)));
   }
   // I1: a fence has one owner.
   void taken(uint32_t who, registers::JobFence fence) {
@@ -342,10 +342,10 @@ struct RegisterWorld final : KernelWorld<RegisterKernel> {
     run_until(now() + at_most, [this] { return leader() != nullptr; });
     if (!holds()) return;
     if (leader() == nullptr) {
-      return fail("I13: nothing is broken any more, and nobody owns the job after " + format_duration(at_most));
+      return fail("I13: all faults are repaired, but no node owns the job after " + format_duration(at_most));
     }
     const uint64_t writes = writes_;
-    if (run_for(lease_ * 3) && writes_ == writes) fail("I13: nothing is broken any more, and nothing is written");
+    if (run_for(lease_ * 3) && writes_ == writes) fail("I13: all faults are repaired, but no write succeeds");
   }
   std::vector<Run::Count> counts() const override {
     return {{"owners", owners_}, {"writes", writes_}, {"reads", reads_}};
@@ -364,8 +364,8 @@ constexpr auto kRegisterFaults =
     joined(kNetworkFaultsOf<RegisterWorld>,
            std::to_array<Fault<RegisterWorld>>({
                {12, "a node crashes", [](RegisterWorld& w) { return w.crash(w.any()); }},
-               {6, "everybody crashes: the power fails", [](RegisterWorld& w) { return w.crash_all(); }},
-               {6, "a node stands still",
+               {6, "all nodes crash: the power fails", [](RegisterWorld& w) { return w.crash_all(); }},
+               {6, "a node is paused",
                 [](RegisterWorld& w) { return w.pause_for(w.any(), false, w.draw(w.lease_ / 8, w.lease_ * 2)); }},
                {6, "a disk is slow or fails", [](RegisterWorld& w) { return w.break_disk(w.any()); }},
                {6, "a clock runs at another rate", [](RegisterWorld& w) { return w.let_clock_drift(w.any()); }},

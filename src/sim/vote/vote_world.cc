@@ -8,13 +8,13 @@ namespace {
 
 using vote::NodeId;
 
-constexpr auto kVoteMistakes =
-    joined(kGroupMistakes, std::to_array<Mistake>({
-                               {"plurality", "most votes are enough"},
-                               {"signature-unchecked", "anybody can vote as anybody else"},
-                               {"member-votes-twice", "a member tells each candidate that it has its vote"},
-                               {"promise-length-assumed", "an admin takes a voter's promise to be as long as its own"},
-                           }));
+constexpr auto kVoteMistakes = joined(
+    kGroupMistakes, std::to_array<Mistake>({
+                        {"plurality", "a plurality of the votes is enough"},
+                        {"signature-unchecked", "signatures are not checked, so a node can vote as another one"},
+                        {"member-votes-twice", "a member gives its vote to each candidate"},
+                        {"promise-length-assumed", "an admin assumes that a voter's promise is as long as its own"},
+                    }));
 
 constexpr std::size_t kLargest = 100;
 constexpr double kLargeShare = 0.0005;  // of the worlds
@@ -208,7 +208,7 @@ struct VoteWorld final : ElectedGroup<VoteKernel> {
     if (tracing()) say(m, fmt::format("{}: {}", to_string(state.to), state.why));
   }
   void on(VoteMember& m, const vote::Refused& refused) {
-    if (tracing()) say(m, fmt::format("does not listen to {}: {}", refused.from.value(), refused.why));
+    if (tracing()) say(m, fmt::format("refuses messages of {}: {}", refused.from.value(), refused.why));
   }
   void on(VoteMember& m, const vote::Denied& denied) {
     if (tracing()) say(m, "denies: " + denied.why);
@@ -319,7 +319,7 @@ struct VoteWorld final : ElectedGroup<VoteKernel> {
     const vote::VoteElector& elector = *m.elector;
     std::string text = "is " + std::string(to_string(elector.state()));
     if (elector.follows_only()) text += ", follows only";
-    if (!elector.stands()) text += ", does not stand";
+    if (!elector.stands()) text += ", is no candidate";
     text += fmt::format(", voted in term {} for {}, promised to term {}, knows admin {} of term {}",
                         elector.record().term.value(), elector.record().vote.value(), elector.record().promised.value(),
                         elector.admin().value(), elector.admin_term().value());
@@ -327,7 +327,7 @@ struct VoteWorld final : ElectedGroup<VoteKernel> {
       text += fmt::format("; election of term {}{}", elector.ballot_term().value(),
                           elector.ballot_over() ? ", over:" : ":");
       for (const auto& [id, candidate] : ballot->announcements()) {
-        text += fmt::format(" {}{}", id.value(), candidate ? "" : " stands not,");
+        text += fmt::format(" {}{}", id.value(), candidate ? "" : " is no candidate,");
         if (!candidate) continue;
         text += fmt::format(" has {}{}", ballot->votes_for(id), candidate->doubt.empty() ? "," : " (doubted),");
       }
@@ -363,16 +363,16 @@ struct VoteWorld final : ElectedGroup<VoteKernel> {
 constexpr auto kVoteFaults =
     joined(kGroupFaults<VoteWorld>,
            std::to_array<Fault<VoteWorld>>({
-               {3, "an election is called for", [](VoteWorld& w) { return w.call_election(&w.any()); }},
+               {3, "a node is asked for an election", [](VoteWorld& w) { return w.call_election(&w.any()); }},
                {3, "the admin is asked for an election", [](VoteWorld& w) { return w.call_election(w.leader()); }},
                {3, "a node is asked to hand over", [](VoteWorld& w) { return w.ask_to_hand_over(&w.any()); }},
                {3, "the admin is asked to hand over", [](VoteWorld& w) { return w.ask_to_hand_over(w.leader()); }},
                {3, "a node leaves", [](VoteWorld& w) { return w.leave(w.any()); }},
-               {4, "a node claims an uptime that it has not",
+               {4, "a node claims a wrong uptime",
                 [](VoteWorld& w) { return w.boast(w.any(), w.draw(Duration::minutes(1), Duration::hours(48))); }},
-               {4, "a node says what its uptime is", [](VoteWorld& w) { return w.boast(w.any(), Duration::zero()); }},
-               {4, "a machine is worth more or less", [](VoteWorld& w) { return w.change_worth(w.any()); }},
-               {4, "a node hears how good a link is", [](VoteWorld& w) { return w.hear_of_peer(w.any()); }},
+               {4, "a node claims its true uptime", [](VoteWorld& w) { return w.boast(w.any(), Duration::zero()); }},
+               {4, "the resources of a machine change", [](VoteWorld& w) { return w.change_worth(w.any()); }},
+               {4, "a node measures the quality of a link", [](VoteWorld& w) { return w.hear_of_peer(w.any()); }},
            }));
 
 }  // namespace

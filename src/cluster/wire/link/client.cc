@@ -28,14 +28,13 @@ std::string broken(const Endpoint& to, Errc why, const Stream& stream, bool secu
   if (why == Errc::kCancelled) return fmt::format("connecting to {} was cancelled", to.to_string());
   if (why == Errc::kTls) {
     return fmt::format(
-        "{} ended TLS after its handshake ({}), as a node does that does not trust this end's certificate: look at "
-        "tls.certificate, and at the messages of that node",
+        "{} closed TLS after the handshake ({}); it probably does not trust this node's certificate: check "
+        "tls.certificate and the log of that node",
         to.to_string(), runtime::tls_failure(stream));
   }
   return fmt::format(
-      "{} closed the connection during the handshake, as a node does whose secret is another one, {}or that is asked "
-      "too often",
-      to.to_string(), secured ? "" : "that wants a certificate (tls.certificate), ");
+      "{} closed the connection during the handshake; probable causes: another secret, {}or too many connections",
+      to.to_string(), secured ? "" : "a missing certificate (tls.certificate), ");
 }
 
 }  // namespace
@@ -100,7 +99,7 @@ task<Status> probe(Runtime& runtime, Endpoint to, Duration timeout, Cancellation
   std::vector<std::byte> answer;
   const Errc read = co_await read_at_least(*stream, answer, 4, 4);
   if (read != Errc::kOk) co_return fail(read, "probing {}: no answer", to.to_string());
-  if (as_text(answer) != "PONG") co_return fail(Errc::kProtocol, to.to_string() + " is no node of ours");
+  if (as_text(answer) != "PONG") co_return fail(Errc::kProtocol, to.to_string() + " is not a Bellwether node");
   co_return Status();
 }
 

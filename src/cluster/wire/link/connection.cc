@@ -50,7 +50,7 @@ task<Error> Connection::run(Cancellation* cancel) {
   runtime::CancelCallback on_cancel(
       cancel,
       [](void* self) {
-        static_cast<Connection*>(self)->close({Errc::kCancelled, "the connection was closed here"});
+        static_cast<Connection*>(self)->close({Errc::kCancelled, "this end closed the connection"});
       },
       this);
   if (open_) handler_.on_open(*this);
@@ -116,7 +116,7 @@ void Connection::take_frames() {
 
 void Connection::take_frame(MutableBytes frame) {
   MutableBytes text;
-  if (!opener_.open(frame, text)) return refuse(Refusal::kForged, "a frame does not open");
+  if (!opener_.open(frame, text)) return refuse(Refusal::kForged, "a frame cannot be decrypted");
   if (!open_) {
     open_ = true;
     handler_.on_open(*this);
@@ -199,10 +199,10 @@ void Connection::flush() {
              fmt::format("the connection to {} broke", peer_endpoint_.to_string())});
     }
   }
-  if (session_.overrun()) refuse(Refusal::kCrowded, "the other end asks and asks, and does not read the answers");
+  if (session_.overrun()) refuse(Refusal::kCrowded, "the other end sends requests without reading the answers");
   if (!ended_ && session_.finished() && out_from_ == out_to_) {
     stream_->finish_writing();
-    close({Errc::kClosed, "both ends said goodbye"});
+    close({Errc::kClosed, "both ends closed the connection"});
   }
 }
 
@@ -236,7 +236,7 @@ void Connection::on_time() {
   if (!open_ && prove_by_ <= runtime_.now()) return refuse(Refusal::kTimeout, "no first frame after the handshake");
   wire::Session::Expired expired;
   while (session_.next_expired(runtime_.now(), expired)) {
-    static_cast<Request*>(expired.context)->finish(fail(Errc::kTimeout, "no answer came in time"));
+    static_cast<Request*>(expired.context)->finish(fail(Errc::kTimeout, "no answer in time"));
   }
   if (!session_.keep_alive(runtime_.now())) {
     refusals_.note(Refusal::kTimeout, peer_endpoint_, "no sign of life", runtime_.now());

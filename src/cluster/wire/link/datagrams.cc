@@ -55,7 +55,7 @@ Datagrams::Receiver& Datagrams::receiver(const Endpoint& to) {
 
 Status Datagrams::send(Endpoint to, Bytes text) {
   if (text.size() > text_max()) {
-    return fail(Errc::kTooLarge, fmt::format("a datagram carries {} bytes, not {}", text_max(), text.size()));
+    return fail(Errc::kTooLarge, fmt::format("a datagram carries at most {} bytes, not {}", text_max(), text.size()));
   }
   Receiver& known = receiver(to);
   known.last.assign(text.begin(), text.end());

@@ -12,7 +12,7 @@
 
 namespace bellwether::link {
 
-// Gives out some bytes before those of the stream below: those that were inspected already.
+// Returns the bytes that were inspected before, then those of the stream below.
 class PrefixedStream final : public runtime::Stream {
  public:
   PrefixedStream(std::unique_ptr<runtime::Stream> below, std::vector<std::byte> prefix);

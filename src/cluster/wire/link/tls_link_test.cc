@@ -101,7 +101,7 @@ TEST_F(TlsLinkTest, a_worker_that_calls_itself_manager_is_refused) {
   dialling_.handshake = test_node("w1", Role::kManager);
   machine_.run(visit());
   EXPECT_EQ(failure_.refusal, Refusal::kCertificate);
-  EXPECT_THAT(failure_.error.message, HasSubstr("does not say that its node is a manager of flock/test/dc1"));
+  EXPECT_THAT(failure_.error.message, HasSubstr("does not permit its node to be a manager of flock/test/dc1"));
   EXPECT_EQ(refusals_.counts().of(Refusal::kCertificate), 1U);
 }
 
@@ -121,7 +121,7 @@ TEST_F(TlsLinkTest, a_node_under_the_name_of_another_one_is_refused_and_nobody_h
   dialling_.handshake = test_node("w2", Role::kWorker);
   machine_.run(visit());
   EXPECT_EQ(failure_.refusal, Refusal::kName);
-  EXPECT_THAT(failure_.error.message, HasSubstr("the certificate is that of 'w1', and its node calls itself 'w2'"));
+  EXPECT_THAT(failure_.error.message, HasSubstr("the certificate belongs to 'w1', but the node's name is 'w2'"));
   EXPECT_EQ(refusals_.counts().of(Refusal::kName), 1U);
   EXPECT_TRUE(server_handler_.opened.empty());
 }
@@ -131,7 +131,7 @@ TEST_F(TlsLinkTest, an_acceptor_that_calls_itself_as_its_certificate_does_not_is
       server_tls(authority_.issue("other-node", "DNS:m1,URI:bellwether://flock/test/*/role/manager/node/m2"));
   machine_.run(visit());
   EXPECT_EQ(failure_.refusal, Refusal::kName);
-  EXPECT_THAT(failure_.error.message, HasSubstr("the certificate is that of 'm2', and its node calls itself 'm1'"));
+  EXPECT_THAT(failure_.error.message, HasSubstr("the certificate belongs to 'm2', but the node's name is 'm1'"));
   EXPECT_EQ(client_refusals_.counts().of(Refusal::kName), 1U);
 }
 
@@ -172,7 +172,7 @@ TEST_F(TlsLinkTest, a_node_without_tls_is_refused_by_one_with_it) {
   dialling_.tls = nullptr;
   machine_.run(visit());
   EXPECT_FALSE(answered_);
-  EXPECT_THAT(failure_.error.message, HasSubstr("that wants a certificate (tls.certificate)"));
+  EXPECT_THAT(failure_.error.message, HasSubstr("a missing certificate (tls.certificate)"));
   EXPECT_EQ(refusals_.counts().of(Refusal::kCertificate), 1U);
 }
 

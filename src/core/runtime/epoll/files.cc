@@ -70,7 +70,7 @@ Result<std::vector<std::string>> read_folder(const std::string& path) {
     const std::string_view name = entry->d_name;
     if (name == "." || name == "..") continue;
     if (names.size() == kMaxNames) {
-      return fail(Errc::kTooLarge, "reading folder '{}': it has more than {} names; remove what is not needed any more",
+      return fail(Errc::kTooLarge, "reading folder '{}': it has more than {} files; remove those that are not needed",
                   path, kMaxNames);
     }
     names.emplace_back(name);
@@ -200,7 +200,7 @@ class OsFile final : public File {
       BW_CO_TRY(auto taken, co_await pool_.run(std::move(operation)));
       if (taken) co_return Status();
       if (runtime_.now() >= deadline) {
-        co_return fail(Errc::kTimeout, "locking '{}': somebody else has the lock", file_->path);
+        co_return fail(Errc::kTimeout, "locking '{}': another process has the lock", file_->path);
       }
       const Instant next = runtime_.now() + runtime_.prng().between(pause / 2, pause);
       const bool go_on = co_await runtime_.sleep_until(std::min(next, deadline), cancel);

@@ -268,7 +268,7 @@ void Resolver::settle_service(Entry& entry, int status, const unsigned char* rep
   }
   if (found != nullptr) ares_free_data(found);
   if (places.empty()) {
-    const char* reason = status == ARES_SUCCESS ? "it is offered nowhere" : ares_strerror(status);
+    const char* reason = status == ARES_SUCCESS ? "no host offers it" : ares_strerror(status);
     entry.places = fail(Errc::kDns, "the service '{}' could not be resolved: {}", entry.name, reason);
     entry.good_until = runtime_.now() + kKeepFailure;
   } else {

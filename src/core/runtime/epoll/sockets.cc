@@ -116,7 +116,7 @@ class UdpDescriptor final : public UdpSocket {
 
   Status send(Endpoint to, Bytes bytes) override {
     if (v4_ && !to.address.is_v4()) {
-      return fail(Errc::kUnreachable, "sending a datagram to {}: this socket is one of IPv4", to.to_string());
+      return fail(Errc::kUnreachable, "sending a datagram to {}: this socket is an IPv4 socket", to.to_string());
     }
     const SocketAddress address(to, v4_);
     if (::sendto(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL, address.get(), address.size()) >= 0) return {};

@@ -189,7 +189,7 @@ tl::unexpected<Error> explain(const Failure& failure, const SpawnOptions& option
     return fail(Errc::kInvalid, what + ": it is neither a program nor a script that begins with '#!'");
   }
   if (failure.error == EACCES)
-    return fail(Errc::kRefused, what + ": it may not be executed (chmod +x makes a script a program)");
+    return fail(Errc::kRefused, what + ": it may not be executed (make a script executable with chmod +x)");
   return fail_errno(failure.error, what);
 }
 
@@ -203,7 +203,7 @@ Status check_texts(const SpawnOptions& options) {
   for (const auto& [name, value] : options.environment) {
     if (name.empty() || name.find_first_of(std::string_view("=\0", 2)) != std::string::npos ||
         value.find('\0') != std::string::npos) {
-      return fail(Errc::kInvalid, "running '{}': '{}' cannot be in an environment", options.argv[0], name);
+      return fail(Errc::kInvalid, "running '{}': '{}' is not a valid environment variable", options.argv[0], name);
     }
   }
   return {};
@@ -241,7 +241,7 @@ class OsChild final : public Child {
 
   Status signal_group(int number) override {
     if (process_->has_own_group()) return send(-process_->pid(), number);
-    return fail(Errc::kInvalid, "signalling the group of '{}': it has none of its own", name_);
+    return fail(Errc::kInvalid, "signalling the process group of '{}': it has no group of its own", name_);
   }
 
   const std::string& output() const override { return output_; }
@@ -320,7 +320,7 @@ Status ChildProcess::watch_end() {
 Result<ChildEnd> ChildProcess::end() const {
   siginfo_t info{};
   if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) {
-    return fail(Errc::kIo, "the end of process {} was taken by somebody else", pid_);
+    return fail(Errc::kIo, "another waiter has collected the end of process {}", pid_);
   }
   if (info.si_code == CLD_EXITED) return ChildEnd{info.si_status, 0};
   return ChildEnd{0, info.si_status};
@@ -340,7 +340,8 @@ Result<std::string> find_program(const std::string& name, const std::string& pat
     if (not_executable.empty()) not_executable = std::move(candidate);
   }
   if (!not_executable.empty()) {
-    return fail(Errc::kRefused, "{}: '{}' may not be executed (chmod +x makes it a program)", name, not_executable);
+    return fail(Errc::kRefused, "{}: '{}' may not be executed (make it executable with chmod +x)", name,
+                not_executable);
   }
   return fail(Errc::kNotFound, "{}: no such file; in PATH: {}", name, path);
 }

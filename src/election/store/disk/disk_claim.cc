@@ -71,7 +71,7 @@ class Fields {
   std::string text(const char* name, bool required) {
     const OrderedJson* value = find(name, required);
     if (value == nullptr) return {};
-    if (!value->is_string()) return refuse(name, "is no text"), std::string();
+    if (!value->is_string()) return refuse(name, "is not a text"), std::string();
     return value->get<std::string>();
   }
   uint64_t number(const char* name, bool required) {
@@ -83,14 +83,14 @@ class Fields {
       const bool whole = real >= 0 && real < 9e15 && static_cast<double>(static_cast<uint64_t>(real)) == real;
       if (whole) return static_cast<uint64_t>(real);
     }
-    if (!value->is_number_unsigned()) return refuse(name, "is no whole number from 0"), 0;
+    if (!value->is_number_unsigned()) return refuse(name, "is not a whole number of 0 or more"), 0;
     return value->get<uint64_t>();
   }
   WallTime time(const char* name, bool required) {
     const OrderedJson* value = find(name, required);
     if (value == nullptr) return {};
     const auto time = value->is_string() ? parse_wall(value->get_ref<const std::string&>()) : std::nullopt;
-    if (!time) refuse(name, "is no time, such as \"2026-01-04T19:32:20.091Z\"");
+    if (!time) refuse(name, "is not a time such as \"2026-01-04T19:32:20.091Z\"");
     return time.value_or(WallTime());
   }
   Duration milliseconds(const char* name, bool required) {
@@ -202,8 +202,8 @@ Result<DiskClaim> read_claim(ClaimForm form, std::string_view text) {
     return keep_shallow(depth, event, value, too_deep);
   };
   const OrderedJson json = OrderedJson::parse(text, shallow, false);
-  if (json.is_discarded() || too_deep) return fail(Errc::kInvalid, "it is no JSON");
-  if (!json.is_object()) return fail(Errc::kInvalid, "it is no JSON object");
+  if (json.is_discarded() || too_deep) return fail(Errc::kInvalid, "it is not JSON");
+  if (!json.is_object()) return fail(Errc::kInvalid, "it is not a JSON object");
 
   const Names& names = names_of(form);
   Fields in(json);
@@ -238,7 +238,7 @@ Proof judge_process(const ProcessIdentity& holder, const ProcessIdentity& self, 
   if (holder.boot_id != self.boot_id) {
     if (!one_machine) return {};
     BW_PROBE("store: a claim from before the machine started");
-    return {HolderSight::kDead, fmt::format("the machine has started again since {} claimed the key", process)};
+    return {HolderSight::kDead, fmt::format("the machine has restarted since {} claimed the key", process)};
   }
   if (holder.pid_namespace.empty() || holder.pid_namespace != self.pid_namespace) return {};
   if (seen.state == ProcessSight::State::kDead) {
@@ -248,7 +248,7 @@ Proof judge_process(const ProcessIdentity& holder, const ProcessIdentity& self, 
   if (!seen.start_time || holder.start_time == 0) return {};
   if (*seen.start_time != holder.start_time) {
     BW_PROBE("store: a claim whose process id was given to another process");
-    return {HolderSight::kDead, process + " is gone, and its id was given to another process"};
+    return {HolderSight::kDead, process + " is gone, and another process has its id"};
   }
   return {HolderSight::kAlive, {}};
 }
@@ -265,7 +265,7 @@ Result<KeyLedger> read_ledger(std::string_view text) {
   const std::size_t sum_at = text.rfind(kSum);
   if (sum_at == std::string_view::npos) return damaged("its last line, the checksum, is missing");
   if (text.substr(sum_at) != fmt::format("{}{}\n", kSum, sha256_hex(text.substr(0, sum_at)))) {
-    return damaged("its checksum does not fit");
+    return damaged("its checksum does not match");
   }
   std::string_view rest = text.substr(0, sum_at);
   std::string_view first = cut(rest, '\n');

@@ -100,14 +100,14 @@ TEST(DiskClaim, every_beginning_of_a_claim_is_refused) {
 TEST(DiskClaim, a_claim_that_cannot_be_read_says_why) {
   constexpr ClaimForm kLock = ClaimForm::kLockFile;
   constexpr ClaimForm kLease = ClaimForm::kLeaseFile;
-  EXPECT_THAT(why_not(kLock, "not json"), HasSubstr("no JSON"));
-  EXPECT_THAT(why_not(kLock, "[]"), HasSubstr("no JSON object"));
+  EXPECT_THAT(why_not(kLock, "not json"), HasSubstr("not JSON"));
+  EXPECT_THAT(why_not(kLock, "[]"), HasSubstr("not a JSON object"));
   EXPECT_THAT(why_not(kLock, R"({"pid": 1, "claimed_at": "2026-01-04T12:00:00Z"})"), HasSubstr("\"instance_id\""));
   EXPECT_THAT(why_not(kLock, R"({"instance_id": "", "pid": 1, "claimed_at": "2026-01-04T12:00:00Z"})"),
               HasSubstr("is empty"));
   EXPECT_THAT(why_not(kLock, R"({"instance_id": "a", "pid": -1, "claimed_at": "2026-01-04T12:00:00Z"})"),
               HasSubstr("\"pid\""));
-  EXPECT_THAT(why_not(kLock, R"({"instance_id": "a", "pid": 1, "claimed_at": "yesterday"})"), HasSubstr("no time"));
+  EXPECT_THAT(why_not(kLock, R"({"instance_id": "a", "pid": 1, "claimed_at": "yesterday"})"), HasSubstr("not a time"));
   EXPECT_THAT(why_not(kLease, R"({"leader_id": "a", "leader_epoch": 9007199254740992,
                                   "last_heartbeat": "2026-01-04T12:00:00Z", "ttl_ms": 1})"),
               HasSubstr("2^53"));
@@ -117,18 +117,18 @@ TEST(DiskClaim, a_claim_that_cannot_be_read_says_why) {
   EXPECT_THAT(why_not(kLease, R"({"leader_id": "a", "leader_epoch": 1,
                                   "last_heartbeat": "2026-01-04T12:00:00Z", "ttl_ms": 99999999999})"),
               HasSubstr("longer than a year"));
-  EXPECT_THAT(why_not(kLock, std::string(100, '[')), HasSubstr("no JSON"));
+  EXPECT_THAT(why_not(kLock, std::string(100, '[')), HasSubstr("not JSON"));
   EXPECT_EQ(read_claim(kLock, std::string(kMaxClaimBytes + 1, ' ')).error().code, Errc::kTooLarge);
 }
 
 TEST(DiskClaim, deep_nesting_in_a_field_nobody_knows_is_refused_without_taking_memory) {
   const std::string deep(30'000, '[');
-  EXPECT_THAT(why_not(ClaimForm::kLockFile, R"({"more": )" + deep), HasSubstr("no JSON"));
+  EXPECT_THAT(why_not(ClaimForm::kLockFile, R"({"more": )" + deep), HasSubstr("not JSON"));
   std::string closed = deep + std::string(30'000, ']');
   EXPECT_THAT(why_not(ClaimForm::kLockFile, R"({"instance_id": "a", "pid": 1, "claimed_at": "2026-01-04T12:00:00Z",
                                                "more": )" +
                                                 closed + "}"),
-              HasSubstr("no JSON"));
+              HasSubstr("not JSON"));
 }
 
 TEST(DiskClaim, a_name_that_is_no_utf8_is_still_written_as_json) {

@@ -127,7 +127,7 @@ task<void> doubt_death(State state, Observation& seen) {
   BW_PROBE("store: the work of a dead process still runs");
   state->work_lingers = true;
   seen.sight = election::HolderSight::kUnknown;
-  seen.evidence += ", but work that it started still runs";
+  seen.evidence += ", but work that it started is still running";
 }
 
 void drop_hold(RegisterState& state) {
@@ -158,7 +158,7 @@ task<Status> take_hold(State state, std::string token) {
     BW_PROBE("store: an earlier holder still has the lock of its work");
     BW_CO_RETURN_IF_ERROR(co_await state->runtime.remove(state->files.hold));
   }
-  co_return fail(Errc::kIo, "'{}' is held by another program as often as it is made anew", state->files.hold);
+  co_return fail(Errc::kIo, "another program holds '{}' each time that it is created", state->files.hold);
 }
 
 bool may_be_torn(const Found& found) { return found.text.present && !found.claim; }
@@ -269,13 +269,14 @@ task<Result<WriteOutcome>> act_now(State state, WriteRequest request, Instant de
 
   const bool takes = request.kind == Kind::kTake;
   if (takes && request.record.epoch <= highest_epoch(found)) {
-    co_return fail(Errc::kInvalid, "epoch {} of '{}' was given out before", request.record.epoch.value(), state->key);
+    co_return fail(Errc::kInvalid, "epoch {} of '{}' was used before", request.record.epoch.value(), state->key);
   }
   BW_CO_RETURN_IF_ERROR(state->rules.may_write(state->files, found, request));
   const DiskClaim claim = next_claim(*state, found, seen, request);
   BW_CO_RETURN_IF_ERROR(can_be_read_back(claim));
   if (state->runtime.now() >= deadline) {
-    co_return fail(Errc::kTimeout, "'{}' was read, but there was no time left to write it", state->files.claim);
+    co_return fail(Errc::kTimeout, "the time limit passed after '{}' was read and before it was written",
+                   state->files.claim);
   }
   const bool with_ledger = ledger_must_know(found, request);
   if (takes || request.kind == Kind::kRenew) {
@@ -378,13 +379,12 @@ Status check_ledger(const RegisterFiles& files, const Found& found, bool accept_
   BW_PROBE("store: the file of a key's epoch is lost");
   return fail(
       Errc::kIo,
-      fmt::format(
-          "'{}', which keeps the highest epoch of this key, is {}, and an epoch must never be given out twice. Restore "
-          "it from a backup that is surely the latest; or stop all candidates and run `bellwether lease repair`, which "
-          "goes on above epoch {}, the highest that is still known here, or above a higher one that you know "
-          "(?accept_epoch_loss=true in the URL of the store does the former for one start)",
-          files.ledger, found.ledger_present ? fmt::format("damaged ({})", found.ledger_trouble) : "missing",
-          highest_epoch(found).value()));
+      fmt::format("'{}', which stores the highest epoch of this key, is {}, and an epoch must never be used twice. "
+                  "Restore the file from a backup that is certainly the latest; or stop all candidates and run "
+                  "`bellwether lease repair`, which continues above epoch {}, the highest known one, or above a higher "
+                  "one that you name (?accept_epoch_loss=true in the URL of the store does the former for one start)",
+                  files.ledger, found.ledger_present ? fmt::format("damaged ({})", found.ledger_trouble) : "missing",
+                  highest_epoch(found).value()));
 }
 
 template <class T>
@@ -406,7 +406,7 @@ task<Result<T>> DiskKey::run(Begin begin, Instant deadline, runtime::Cancellatio
   const std::string& path = state_->files.claim;
   if (unfinished_ != nullptr) {
     const Errc waited = co_await wait_for(state_->runtime, *unfinished_, deadline, cancel);
-    if (waited != Errc::kOk) co_return fail(waited, "an earlier change of '{}' is still on its way", path);
+    if (waited != Errc::kOk) co_return fail(waited, "an earlier change of '{}' is still in progress", path);
   }
   const auto call = std::make_shared<Call<T>>();
   unfinished_ = call->done;

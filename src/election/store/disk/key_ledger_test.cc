@@ -48,7 +48,7 @@ TEST(KeyLedger, damage_is_described) {
   EXPECT_THAT(read_ledger("bellwether-epoch-1 floor=1").error().message, HasSubstr("checksum, is missing"));
   std::string text = write_ledger(example());
   text[text.find("42")] = '5';
-  EXPECT_THAT(read_ledger(text).error().message, HasSubstr("does not fit"));
+  EXPECT_THAT(read_ledger(text).error().message, HasSubstr("does not match"));
 }
 
 }  // namespace

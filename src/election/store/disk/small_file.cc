@@ -24,7 +24,7 @@ constexpr int kMaxReplacements = 100;
 Error with_remedy(Error error) {
   switch (error.code) {
     case Errc::kRefused: error.message += "; this user needs the right to read and write there"; break;
-    case Errc::kNoSpace: error.message += "; make room on that disk"; break;
+    case Errc::kNoSpace: error.message += "; free some space on that disk"; break;
     default: break;
   }
   return error;
@@ -177,7 +177,7 @@ task<Result<std::unique_ptr<File>>> open_locked(Runtime& runtime, std::string pa
     if (*same) co_return std::move(*opened);
     BW_PROBE("store: a lock file was replaced while it was being locked");
   }
-  co_return fail(Errc::kExhausted, "locking '{}': some program replaces the file again and again", path);
+  co_return fail(Errc::kExhausted, "locking '{}': another program keeps replacing the file", path);
 }
 
 std::string folder_of(const std::string& path) {
@@ -187,7 +187,7 @@ std::string folder_of(const std::string& path) {
 
 Result<std::string> file_name_of_key(std::string_view key) {
   if (key.empty() || key == "." || key == "..") {
-    return fail(Errc::kInvalid, "'{}' cannot be a key here: a file is named after each key", key);
+    return fail(Errc::kInvalid, "'{}' cannot be a key in this store, which names a file after each key", key);
   }
   if (is_plain_name(key)) return std::string(key);
   std::string name;
@@ -231,7 +231,7 @@ task<Result<std::vector<ListedKey>>> list_keys(Runtime& runtime, LeaseStore& sto
   if (keys.size() > most) keys.resize(most);
   std::vector<ListedKey> listed;
   for (std::string& key : keys) {
-    if (runtime.now() >= deadline) co_return fail(Errc::kTimeout, "looking at the keys in '{}'", folder.path);
+    if (runtime.now() >= deadline) co_return fail(Errc::kTimeout, "listing the keys in '{}' timed out", folder.path);
     ListedKey one = co_await look_at(store, std::move(key), deadline, cancel);
     listed.push_back(std::move(one));
   }

@@ -17,10 +17,10 @@ struct StatusMeaning {
 };
 
 constexpr std::array kStatusMeanings{
-    StatusMeaning{"requested lease not found", Errc::kNotFound, "the lease is no more"},
+    StatusMeaning{"requested lease not found", Errc::kNotFound, "the lease no longer exists"},
     StatusMeaning{"database space exceeded", Errc::kNoSpace,
                   "its database is full (alarm NOSPACE): compact, defragment, then `etcdctl alarm disarm`"},
-    StatusMeaning{"user name is empty", Errc::kRefused, "it asks who we are: etcd://USER@HOST?password_file=FILE"},
+    StatusMeaning{"user name is empty", Errc::kRefused, "it requires a login: etcd://USER@HOST?password_file=FILE"},
     StatusMeaning{"authentication failed", Errc::kRefused, "the user or the password is wrong"},
     StatusMeaning{"permission denied", Errc::kRefused,
                   "the user may not read and write below this key and bellwether/"},

@@ -14,7 +14,7 @@ namespace {
 using Json = nlohmann::json;
 
 tl::unexpected<Error> nonsense(std::string_view body) {
-  return fail(Errc::kProtocol, "etcd answered what is no answer: " + std::string(body.substr(0, 200)));
+  return fail(Errc::kProtocol, "etcd sent an invalid answer: " + std::string(body.substr(0, 200)));
 }
 
 // The gateway writes 64-bit numbers as text, and leaves zeros out.

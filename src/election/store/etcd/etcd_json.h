@@ -110,7 +110,7 @@ std::string etcd_message(const std::string& body);
 // The end of the range of all names that begin so.
 std::string after_prefix(std::string prefix);
 std::string lease_text(uint64_t lease);  // as etcdctl writes it: hexadecimal
-// The key that a claim's name belongs to; empty when the name is none of a claim.
+// The key that a claim's name belongs to; empty when the name is not that of a claim.
 std::string key_of_claim(std::string_view name);
 
 // A claim's value in etcd: the record of its candidate, as JSON that people can read. Claims of other programs, such as

@@ -97,7 +97,7 @@ Observation EtcdKey::observe(const EtcdAnswer& answer) const {
   }
   if (lost_ && !ours_is_first(answer)) {
     seen.may_have_lost_data = true;
-    seen.evidence = "etcd has gone back behind what it showed before: it lost data, or was restored from a copy";
+    seen.evidence = "etcd shows an older state than before: it lost data or was restored from a copy";
   }
   return seen;
 }

@@ -18,7 +18,7 @@ EtcdStore::EtcdStore(runtime::Runtime& runtime, EtcdLogin login, std::string des
 }
 
 Result<std::unique_ptr<StoreKey>> EtcdStore::open(std::string key) {
-  if (key.empty()) return fail(Errc::kInvalid, "a key has at least one byte");
+  if (key.empty()) return fail(Errc::kInvalid, "a key must have at least one byte");
   return std::make_unique<EtcdKey>(runtime_, api_, std::move(key));
 }
 
@@ -50,7 +50,7 @@ task<Result<EtcdPlace>> etcd_place(runtime::Runtime& runtime, StoreUrl url) {
   login.user = url.user;
   login.hosts = url.hosts;
   if (login.hosts.empty()) co_return fail(Errc::kInvalid, url.text + ": the host is missing: etcd://HOST:PORT");
-  if (!url.path.empty()) co_return fail(Errc::kInvalid, url.text + ": after the hosts of etcd comes nothing");
+  if (!url.path.empty()) co_return fail(Errc::kInvalid, url.text + ": nothing may follow the hosts of etcd");
   std::vector<std::string> variables{"BELLWETHER_STORE_PASSWORD"};
   BW_CO_TRY(login.password, co_await password_of(runtime, url, std::move(variables)));
   if (url.scheme == "etcds") {

@@ -19,7 +19,7 @@ void describe_foreign(const DiskClaim& claim, Epoch highest, Observation& seen) 
   seen.evidence = "the lease was written by another program";
   if (claim.record.epoch < highest) {
     BW_PROBE("store: a foreign program went back in epochs");
-    seen.evidence += fmt::format(", under epoch {} although epoch {} was given out before: its acts are out of order",
+    seen.evidence += fmt::format(", under epoch {} although epoch {} was used before: its acts are out of order",
                                  claim.record.epoch.value(), highest.value());
   }
 }
@@ -27,7 +27,7 @@ void describe_foreign(const DiskClaim& claim, Epoch highest, Observation& seen) 
 // The file is there and makes no sense. Its writer may hold the key, unless the file was the claim that we know.
 void describe_unreadable(const Found& found, Epoch highest, Observation& seen) {
   BW_PROBE("store: a lease file cannot be read");
-  seen.evidence = fmt::format("the lease file cannot be read ({}); it will be put aside", found.trouble);
+  seen.evidence = fmt::format("the lease file cannot be read ({}); it will be set aside", found.trouble);
   if (found.ledger && found.ledger->last.record.held()) {
     seen.record = found.ledger->last.record;
     return;
@@ -69,8 +69,7 @@ class LeaseFileRules final : public RegisterRules {
     const bool foreign = found.claim && found.claim->foreign;
     if (request.kind == WriteRequest::Kind::kAmend && request.record.held() && foreign) {
       return fail(Errc::kUnsupported,
-                  "the key is held by a program that cannot be asked to hand it over; it can only "
-                  "be stolen");
+                  "the program that holds the key cannot hand it over on request; the key can only be stolen");
     }
     return may_show(files, found);
   }
@@ -114,10 +113,10 @@ class LeaseFileStore final : public LeaseStore {
     } else if (key == kDefaultKey || key == path.substr(path.rfind('/') + 1)) {
       key = kDefaultKey;
     } else {
-      return fail(Errc::kInvalid,
-                  "'{}' is one lease file and keeps one key, which is called '{}', not '{}'; to keep a file for each "
-                  "key, name a folder: file:FOLDER/",
-                  path, kDefaultKey, key);
+      return fail(
+          Errc::kInvalid,
+          "'{}' is one lease file and stores one key, '{}', not '{}'; for a file per key, name a folder: file:FOLDER/",
+          path, kDefaultKey, key);
     }
     RegisterFiles files{path, path + ".lock", path + ".epoch", path + ".held", kMode, kFolderMode};
     return std::make_unique<DiskKey>(background_,
@@ -197,11 +196,11 @@ Status check_clock(const RegisterFiles& files, const Found& found, Duration skew
   BW_PROBE("store: a lease is from the future");
   const std::string& host = found.claim->process.host;
   return fail(Errc::kInvalid,
-              "the lease of '{}' in '{}' was renewed {} in the future: at {}, and here it is {}. The clocks of the "
-              "hosts that share the file disagree, or this one was set back; compare `date` here and on {} and correct "
-              "the wrong one (?skew= allows for more than {})",
+              "the lease of '{}' in '{}' was renewed {} in the future: at {}, but the time of this host is {}. The "
+              "clocks of the hosts that share the file disagree, or this one was set back; compare `date` on this host "
+              "and on {}, and correct the wrong clock (?skew= permits more than {})",
               found.claim->record.holder, files.claim, format_duration(ahead), format_wall(beat), format_wall(now),
-              host.empty() ? std::string("the others") : host, format_duration(skew));
+              host.empty() ? std::string("the other hosts") : host, format_duration(skew));
 }
 
 DiskClaim as_written(DiskClaim claim) {

@@ -100,7 +100,7 @@ TEST_F(LeaseFileStoreTest, a_damaged_file_is_mended_by_its_holder_and_put_aside_
   const auto seen = bob.look();
   ASSERT_TRUE(seen);
   EXPECT_EQ(seen->record.holder, "alice");
-  EXPECT_THAT(seen->evidence, HasSubstr("cannot be read (it is no JSON)"));
+  EXPECT_THAT(seen->evidence, HasSubstr("cannot be read (it is not JSON)"));
   EXPECT_TRUE(put_aside().empty()) << "looking changes nothing";
   const auto refused = alice.renew(taken->after);
   EXPECT_FALSE(refused->applied);

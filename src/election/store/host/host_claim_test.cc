@@ -98,7 +98,7 @@ TEST(HostClaim, a_lost_or_damaged_epoch_is_an_error_that_says_what_to_do) {
   Found lost = host_claim_text(write_claim(ClaimForm::kLockFile, claim_of("alice", 6)));
   Found damaged = host_claim_ours();
   damaged.ledger.reset();
-  damaged.ledger_trouble = "its checksum does not fit";
+  damaged.ledger_trouble = "its checksum does not match";
   Found torn = host_claim_text("{\"token\": \"tok");
   for (const Found& found : {lost, damaged, torn}) {
     const HostClaimScene scene;

@@ -81,14 +81,12 @@ class HostRules final : public RegisterRules {
   Status may_write(const RegisterFiles&, const Found& found, const WriteRequest& request) const override {
     if (request.kind == WriteRequest::Kind::kAmend && request.record.held() && found.claim && found.claim->foreign) {
       return fail(Errc::kUnsupported,
-                  "the key is held by a program that cannot be asked to hand it over; it can only "
-                  "be stolen");
+                  "the program that holds the key cannot hand it over on request; the key can only be stolen");
     }
     if (options_.nip_le && request.record.held() && request.record.lease > options_.stale_after()) {
-      return fail(
-          Errc::kInvalid,
-          "in the profile nip-le other programs take a key that was not renewed for {}; a lease of {} is longer",
-          format_duration(options_.stale_after()), format_duration(request.record.lease));
+      return fail(Errc::kInvalid,
+                  "in the profile nip-le, other programs take a key without a renewal for {}; a lease of {} is longer",
+                  format_duration(options_.stale_after()), format_duration(request.record.lease));
     }
     return {};
   }
@@ -219,7 +217,7 @@ Result<HostStoreOptions> host_store_options(StoreUrl url, Environment environmen
   BW_TRY(const auto refresh, url.take_duration("refresh"));
   if (refresh) options.rules.refresh = *refresh;
   if (refresh && (!options.rules.nip_le || *refresh <= Duration::zero())) {
-    return fail(Errc::kInvalid, url.text + ": refresh is a time of the profile nip-le, longer than 0");
+    return fail(Errc::kInvalid, url.text + ": refresh belongs to the profile nip-le and must be longer than 0");
   }
   BW_TRY(const auto network, url.take_bool("allow_network_fs"));
   options.allow_network = network.value_or(false);
@@ -241,9 +239,9 @@ task<Result<std::unique_ptr<LeaseStore>>> open_host_store(Runtime& runtime, Host
   BW_CO_TRY(const auto kind, co_await network_file_system_of(runtime, options.folder));
   if (!kind.empty() && !options.allow_network) {
     co_return fail(Errc::kUnsupported,
-                   fmt::format("the folder '{}' is on a network file system ({}), where a lock may hold on one machine "
-                               "only and a process id may be one of another machine. Use a folder on a disk of this "
-                               "host, or a store for several hosts; ?allow_network_fs=true takes the risk",
+                   fmt::format("the folder '{}' is on a network file system ({}), where a lock may be valid on one "
+                               "machine only and a process id may belong to another machine. Use a folder on a disk of "
+                               "this host, or a store for several hosts; ?allow_network_fs=true accepts the risk",
                                options.folder, kind));
   }
   options.rules.one_machine = kind.empty();

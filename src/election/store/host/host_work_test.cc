@@ -51,7 +51,7 @@ TEST_F(HostWorkTest, a_dead_holder_is_dead_once_the_work_that_it_started_is_gone
     ASSERT_TRUE(seen) << seen.error().message;
     EXPECT_EQ(seen->record.holder, "alice");
     EXPECT_EQ(seen->sight, HolderSight::kUnknown);
-    EXPECT_THAT(seen->evidence, HasSubstr("still runs"));
+    EXPECT_THAT(seen->evidence, HasSubstr("still running"));
     ::close(work);
     for (int i = 0; i < 10'000 && seen->sight != HolderSight::kDead; ++i) seen = user.look();
     EXPECT_EQ(seen->sight, HolderSight::kDead);

@@ -50,7 +50,7 @@ Status parse_server(const std::string& url, KubeAccess& access) {
   std::string_view rest = url;
   access.tls = rest.starts_with("https://");
   if (!access.tls && !rest.starts_with("http://")) {
-    return fail(Errc::kInvalid, "the server '{}' is no https: or http: URL", url);
+    return fail(Errc::kInvalid, "the server '{}' is not an https: or http: URL", url);
   }
   rest.remove_prefix(access.tls ? 8 : 7);
   const auto slash = rest.find('/');
@@ -75,7 +75,7 @@ Status parse_user(const yaml::Node& user, const std::string& folder, KubeAccess&
   for (const char* program : {"exec", "auth-provider"}) {
     if (!member(user, program).is_null()) {
       return fail(Errc::kUnsupported,
-                  "its user logs in by a program ('{}'), which is not run here: give a token or a certificate",
+                  "its user logs in with a program ('{}'), which is not supported: use a token or a certificate",
                   program);
     }
   }
@@ -89,7 +89,7 @@ Status parse_user(const yaml::Node& user, const std::string& folder, KubeAccess&
 }
 
 Result<KubeAccess> parse_config(const yaml::Node& root, std::string context, const std::string& folder) {
-  if (!root.is_map()) return fail(Errc::kInvalid, "it is no kubeconfig");
+  if (!root.is_map()) return fail(Errc::kInvalid, "it is not a kubeconfig");
   if (context.empty()) context = text(root, "current-context");
   const yaml::Node& chosen = named(root, "contexts", "context", context);
   if (chosen.is_null()) return fail(Errc::kInvalid, "it has no context '{}'", context);
@@ -120,7 +120,8 @@ task<Result<KubeAccess>> in_cluster(runtime::Runtime& runtime, std::string folde
   access.host.host = variable("KUBERNETES_SERVICE_HOST");
   const auto port = parse_u64(variable("KUBERNETES_SERVICE_PORT"));
   access.host.port = static_cast<uint16_t>(port && *port <= 65535 ? *port : 443);
-  if (access.host.host.empty()) co_return fail(Errc::kInvalid, "KUBERNETES_SERVICE_HOST is not set: this is no pod");
+  if (access.host.host.empty())
+    co_return fail(Errc::kInvalid, "KUBERNETES_SERVICE_HOST is not set: this process does not run in a pod");
   access.tls_options.ca_file = folder + "/ca.crt";
   access.token_file = folder + "/token";
   std::string path = folder + "/namespace";
@@ -142,7 +143,7 @@ constexpr int kTooMany = 429;
 Result<KubeAccess> parse_kubeconfig(const std::string& content, const std::string& context, const std::string& folder) {
   yaml::Diagnostics wrong("kubeconfig");
   const auto root = yaml::parse_yaml(content, wrong);
-  if (!root) return fail(Errc::kInvalid, "it is no YAML that can be read");
+  if (!root) return fail(Errc::kInvalid, "it is not valid YAML");
   return parse_config(*root, context, folder);
 }
 
@@ -192,17 +193,17 @@ Error KubeApi::error_of(const WebResponse& response, const std::string& method) 
   const std::string where = web_.where() + ": ";
   switch (response.status) {
     case kUnauthorized:
-      return {Errc::kRefused, fmt::format("{}it does not know us: the token or certificate is wrong{}", where, said)};
+      return {Errc::kRefused, fmt::format("{}authentication failed: the token or certificate is wrong{}", where, said)};
     case kForbidden:
-      return {Errc::kRefused, fmt::format("{}we may not {} Leases here: a Role must permit get, list, watch, create "
+      return {Errc::kRefused, fmt::format("{}not permitted to {} Leases: a Role must permit get, list, watch, create "
                                           "and update of leases in coordination.k8s.io{}",
                                           where, method, said)};
     case kNotFound:
       return {Errc::kNotFound, fmt::format("{}there is no namespace '{}'{}", where, access_.name_space, said)};
     case kInvalid: return {Errc::kInvalid, fmt::format("{}it refuses the Lease{}", where, said)};
     case kTooMany:
-      return {Errc::kExhausted, fmt::format("{}it is overloaded and asks to come back in {} s{}", where,
-                                            response.retry_after.ms() / 1000, said)};
+      return {Errc::kExhausted,
+              fmt::format("{}it is overloaded; try again in {} s{}", where, response.retry_after.ms() / 1000, said)};
     default: break;
   }
   const bool down = response.status >= 500;
@@ -227,7 +228,7 @@ task<Status> KubeApi::watch(std::string name, std::string from, WebWatch& watch,
   WebRequest request = request_for("GET", rest);
   BW_CO_TRY(const auto response, co_await web_.stream(std::move(request), watch, begin_by, deadline, nullptr));
   if (response.status == kUnauthorized && !access_.token_file.empty()) token_.clear();
-  if (response.status == kGone) co_return fail(Errc::kNotFound, web_.where() + ": it has forgotten this version");
+  if (response.status == kGone) co_return fail(Errc::kNotFound, web_.where() + ": it no longer has this version");
   if (response.status == 200) co_return Status();
   Error error = error_of(response, "watch");
   if (response.status == kForbidden) error.code = Errc::kUnsupported;

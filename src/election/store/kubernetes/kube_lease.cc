@@ -113,7 +113,7 @@ std::string kube_epoch_name(const std::string& name) { return name + std::string
 Result<KubeLease> parse_kube_lease(const std::string& body) {
   const Json json = Json::parse(body, nullptr, false);
   if (!json.is_object() || text(object_member(json, "metadata"), "resourceVersion").empty()) {
-    return fail(Errc::kProtocol, "this is no Lease of Kubernetes: " + body.substr(0, 200));
+    return fail(Errc::kProtocol, "this is not a Lease of Kubernetes: " + body.substr(0, 200));
   }
   return lease_of(json);
 }
@@ -121,7 +121,7 @@ Result<KubeLease> parse_kube_lease(const std::string& body) {
 Result<std::vector<KubeLease>> parse_kube_list(const std::string& body) {
   const Json json = Json::parse(body, nullptr, false);
   if (!json.is_object() || !json.contains("items")) {
-    return fail(Errc::kProtocol, "this is no list of Kubernetes: " + body.substr(0, 200));
+    return fail(Errc::kProtocol, "this is not a list of Kubernetes: " + body.substr(0, 200));
   }
   std::vector<KubeLease> leases;
   if (!json["items"].is_array()) return leases;  // an empty list is null
@@ -168,7 +168,8 @@ std::string kube_epoch_with(const std::optional<KubeLease>& before, const std::s
 Result<KubeEvent> parse_kube_event(std::string_view line) {
   const Json json = Json::parse(line, nullptr, false);
   const std::string kind = json.is_object() ? text(json, "type") : std::string();
-  if (kind.empty()) return fail(Errc::kProtocol, "this is no event of Kubernetes: " + std::string(line.substr(0, 200)));
+  if (kind.empty())
+    return fail(Errc::kProtocol, "this is not an event of Kubernetes: " + std::string(line.substr(0, 200)));
   const Json& meta = object_member(object_member(json, "object"), "metadata");
   return KubeEvent{kind == "ERROR", text(meta, "name"), version_of(meta)};
 }

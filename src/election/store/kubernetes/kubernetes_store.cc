@@ -188,14 +188,14 @@ KubernetesStore::KubernetesStore(runtime::Runtime& runtime, KubeAccess access, s
 }
 
 Result<std::unique_ptr<StoreKey>> KubernetesStore::open(std::string key) {
-  if (key.empty()) return fail(Errc::kInvalid, "a key has at least one byte");
+  if (key.empty()) return fail(Errc::kInvalid, "a key must have at least one byte");
   return std::make_unique<KubernetesKey>(runtime_, api_, std::move(key));
 }
 
 task<Result<std::vector<ListedKey>>> KubernetesStore::list(std::string prefix, std::size_t most, Instant deadline,
                                                            runtime::Cancellation* cancel) {
   BW_CO_TRY(const auto response, co_await api_.call("GET", {}, {}, deadline, cancel));
-  if (response.status != 200) co_return fail(Errc::kNotFound, api_.describe() + ": there are no Leases here");
+  if (response.status != 200) co_return fail(Errc::kNotFound, api_.describe() + ": there are no Leases");
   BW_CO_TRY(const auto leases, parse_kube_list(response.body));
   std::vector<ListedKey> found;
   for (const KubeLease& lease : leases) {

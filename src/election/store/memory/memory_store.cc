@@ -60,7 +60,7 @@ std::shared_ptr<Memory> MemoryStore::named(const std::string& name) {
 }
 
 Result<std::unique_ptr<StoreKey>> MemoryStore::open(std::string key) {
-  if (key.empty()) return fail(Errc::kInvalid, "a key has at least one byte");
+  if (key.empty()) return fail(Errc::kInvalid, "a key must have at least one byte");
   return std::make_unique<MemoryKey>(runtime_, memory_, std::move(key));
 }
 

@@ -35,22 +35,22 @@ constexpr std::array kStateMeanings{
     StateMeaning{"3F000", Errc::kNotFound, "there is no such schema"},
     StateMeaning{"42501", Errc::kRefused, "the user has no right to do this"},
     StateMeaning{"25006", Errc::kRefused, "it is read-only, as a standby is: name its primary"},
-    StateMeaning{"55000", Errc::kRefused, "this is a standby: name its primary"},
-    StateMeaning{"28", Errc::kRefused, "it does not let this user in"},
+    StateMeaning{"55000", Errc::kRefused, "it is a standby: name its primary"},
+    StateMeaning{"28", Errc::kRefused, "it does not permit this user to connect"},
     StateMeaning{"53100", Errc::kNoSpace, "its disk is full"},
-    StateMeaning{"53", Errc::kExhausted, "it is out of a resource"},
+    StateMeaning{"53", Errc::kExhausted, "it lacks a resource"},
     StateMeaning{"57014", Errc::kTimeout, "the statement took too long"},
     StateMeaning{"55P03", Errc::kTimeout, "another statement blocks this one"},
     StateMeaning{"57P", Errc::kUnreachable, "it is starting, stopping, or ends this connection"},
-    StateMeaning{"40", Errc::kUnreachable, "the statement collided with others"},
+    StateMeaning{"40", Errc::kUnreachable, "the statement conflicted with others"},
     StateMeaning{"58", Errc::kIo, "its disk fails"},
 };
 
 // The errors of libpq without a session, which have no codes.
 constexpr std::array kWords{
     StateMeaning{"password", Errc::kRefused, "give the password with ?password_file=FILE, PGPASSFILE or PGPASSWORD"},
-    StateMeaning{"authentication", Errc::kRefused, "it does not let this user in"},
-    StateMeaning{"pg_hba.conf", Errc::kRefused, "it does not let this user in"},
+    StateMeaning{"authentication", Errc::kRefused, "it does not permit this user to connect"},
+    StateMeaning{"pg_hba.conf", Errc::kRefused, "it does not permit this user to connect"},
     StateMeaning{"SSL", Errc::kTls, "TLS fails"},
     StateMeaning{"certificate", Errc::kTls, "TLS fails"},
     StateMeaning{"starting up", Errc::kUnreachable, "it is starting"},
@@ -137,7 +137,7 @@ task<Status> PgPool::wait(pg_conn* connection, bool write, Instant deadline, run
 task<Result<PgPool::Connection>> PgPool::connect_to(HostPort host, Instant deadline, runtime::Cancellation* cancel) {
   runtime::Until until(runtime_, deadline, cancel);
   const auto addresses = co_await runtime_.resolve(host.host, until.cancellation());
-  if (until.over()) co_return fail(until.why(), to_string(host) + ": its name was not resolved in time");
+  if (until.over()) co_return fail(until.why(), to_string(host) + ": resolving its name timed out");
   if (!addresses || addresses->empty()) {
     co_return fail(Errc::kDns, fmt::format("{}: {}", to_string(host),
                                            addresses ? "the name has no address" : addresses.error().message));
@@ -159,7 +159,7 @@ task<Result<PgPool::Connection>> PgPool::connect_to(HostPort host, Instant deadl
   names.push_back(nullptr);
   values.push_back(nullptr);
   Connection connection(PQconnectStartParams(names.data(), values.data(), 0));
-  if (connection == nullptr) co_return fail(Errc::kExhausted, "no memory for a connection");
+  if (connection == nullptr) co_return fail(Errc::kExhausted, "out of memory for a connection");
   PostgresPollingStatusType state = PGRES_POLLING_WRITING;
   if (PQstatus(connection.get()) == CONNECTION_BAD) state = PGRES_POLLING_FAILED;
   while (state != PGRES_POLLING_OK) {
@@ -168,7 +168,7 @@ task<Result<PgPool::Connection>> PgPool::connect_to(HostPort host, Instant deadl
     }
     const bool write = state == PGRES_POLLING_WRITING;
     const auto ready = co_await runtime_.wait_descriptor(PQsocket(connection.get()), !write, write, deadline, cancel);
-    if (!ready) co_return fail(ready.error().code, to_string(host) + ": connecting took too long");
+    if (!ready) co_return fail(ready.error().code, to_string(host) + ": connecting timed out");
     state = PQconnectPoll(connection.get());
   }
   PQsetnonblocking(connection.get(), 1);

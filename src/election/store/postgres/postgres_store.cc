@@ -118,7 +118,7 @@ std::string bytes_of_pg(std::string_view text) {
 }
 
 Result<Observation> observe_pg(const PgRow& row) {
-  if (row.size() < kColumns) return fail(Errc::kProtocol, "the table bellwether_leases is not as it must be");
+  if (row.size() < kColumns) return fail(Errc::kProtocol, "the table bellwether_leases has a wrong structure");
   const ServerLife life{text(row, kLife), number(row, kNow), text(row, kMarkedIn), number(row, kBorn)};
   Observation seen;
   seen.present = row[kStamp].has_value();
@@ -206,7 +206,7 @@ class PostgresKey final : public StoreKey {
   task<Result<Observation>> look(Instant deadline, runtime::Cancellation* cancel) override {
     std::vector<std::string> parameters{key_};
     BW_CO_TRY(auto rows, co_await store_.run(kPgLook, std::move(parameters), deadline, cancel));
-    if (rows.size() != 1) co_return fail(Errc::kProtocol, "PostgreSQL answered a look with no row");
+    if (rows.size() != 1) co_return fail(Errc::kProtocol, "PostgreSQL returned no row");
     co_return observe_pg(rows.front());
   }
 
@@ -282,8 +282,8 @@ task<Result<std::vector<PgRow>>> PostgresStore::run(std::string_view statement, 
 }
 
 Result<std::unique_ptr<StoreKey>> PostgresStore::open(std::string key) {
-  if (key.empty()) return fail(Errc::kInvalid, "a key has at least one byte");
-  if (key.size() > 2000) return fail(Errc::kInvalid, "PostgreSQL has no keys of more than 2000 bytes");
+  if (key.empty()) return fail(Errc::kInvalid, "a key must have at least one byte");
+  if (key.size() > 2000) return fail(Errc::kInvalid, "PostgreSQL supports no keys of more than 2000 bytes");
   return std::make_unique<PostgresKey>(*this, key);
 }
 

@@ -27,7 +27,7 @@ namespace bellwether::store {
 // The table of leases, and the statements on it. Each is one compare-and-act of PostgreSQL's own: an upsert that
 // happens only where the row still has the stamp that is expected.
 
-// For an operator who does not let programs create tables.
+// For operators who create tables themselves.
 extern const std::string_view kPgCreate;
 // $1: key. One row of state, as observe_pg() reads it.
 extern const std::string_view kPgLook;

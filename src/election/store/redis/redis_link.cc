@@ -177,7 +177,7 @@ Status RedisLink::examine(const std::string& info) {
     return found == fields.end() ? std::string() : found->second;
   };
   if (get("cluster_enabled") == "1") {
-    return fail(Errc::kUnsupported, where() + ": this is a Redis Cluster, which is no store of leases");
+    return fail(Errc::kUnsupported, where() + ": this is a Redis Cluster, which cannot store leases");
   }
   if (get("role") != "master") {
     return fail(Errc::kRefused, "{}: this is a replica of {}:{}: name its primary", where(), get("master_host"),
@@ -185,10 +185,9 @@ Status RedisLink::examine(const std::string& info) {
   }
   if (get("loading") == "1") return fail(Errc::kUnreachable, where() + ": it is loading its data: wait");
   if (get("maxmemory") != "0" && get("maxmemory_policy").starts_with("allkeys")) {
-    return fail(
-        Errc::kRefused,
-        "{}: under the maxmemory-policy {} it may forget who holds what: set noeviction, or a policy volatile-…",
-        where(), get("maxmemory_policy"));
+    return fail(Errc::kRefused,
+                "{}: with the maxmemory-policy {} it may evict leases: set noeviction, or a policy volatile-…", where(),
+                get("maxmemory_policy"));
   }
   server_ = fmt::format("{}.{}", get("run_id").substr(0, 16), get("master_replid").substr(0, 16));
   return {};
@@ -281,7 +280,8 @@ void RedisLink::deliver(Connection& connection, RedisReply reply) {
     if (push_ != nullptr) {
       push_(push_context_, reply);
     } else {
-      lose(connection, {Errc::kProtocol, fmt::format("{}: it answered what was not asked: {}", where(), reply.text)});
+      lose(connection,
+           {Errc::kProtocol, fmt::format("{}: its answer does not match the request: {}", where(), reply.text)});
     }
     return;
   }
@@ -295,7 +295,7 @@ void RedisLink::watch_silence(Connection& connection) {
   if (connection.due.empty()) return;
   const Instant since = std::max(connection.heard, connection.due.front()->sent);
   if (runtime_.now() - since >= kMaxSilentAt) {
-    lose(connection, {Errc::kTimeout, where() + ": nothing was heard for too long; the connection is given up"});
+    lose(connection, {Errc::kTimeout, where() + ": no message for too long; the connection is closed"});
   } else {
     runtime_.timers().arm(connection.silence, since + kMaxSilentAt);
   }

@@ -43,21 +43,21 @@ constexpr std::array kReplyMeanings{
     ReplyMeaning{"NOAUTH", Errc::kRefused, "give a password: ?password_file=FILE or the variable REDISCLI_AUTH"},
     ReplyMeaning{"WRONGPASS", Errc::kRefused, "the user or the password is wrong"},
     ReplyMeaning{"ERR invalid password", Errc::kRefused, "the password is wrong"},
-    ReplyMeaning{"ERR AUTH", Errc::kRefused, "the server asks for no password, but one was given"},
+    ReplyMeaning{"ERR AUTH", Errc::kRefused, "the server requires no password, but one was given"},
     ReplyMeaning{"NOPERM", Errc::kRefused,
                  "the user needs EVALSHA, EVAL, SCRIPT, INFO, SCAN, PUBLISH, SUBSCRIBE and the commands of the keys"},
     ReplyMeaning{"READONLY", Errc::kRefused, "this is a replica: name its primary"},
     ReplyMeaning{"OOM", Errc::kExhausted, "its memory is full (maxmemory)"},
-    ReplyMeaning{"MISCONF", Errc::kIo, "it cannot write its disk"},
+    ReplyMeaning{"MISCONF", Errc::kIo, "it cannot write to its disk"},
     ReplyMeaning{"NOREPLICAS", Errc::kUnreachable, "it has fewer replicas than it must write to"},
     ReplyMeaning{"LOADING", Errc::kUnreachable, "it is loading its data: wait"},
     ReplyMeaning{"MASTERDOWN", Errc::kUnreachable, "its primary is down"},
-    ReplyMeaning{"BUSY", Errc::kUnreachable, "a script of somebody else blocks it"},
+    ReplyMeaning{"BUSY", Errc::kUnreachable, "a script of another client blocks it"},
     ReplyMeaning{"CLUSTERDOWN", Errc::kUnreachable, "its cluster is down"},
-    ReplyMeaning{"MOVED", Errc::kUnsupported, "this is a Redis Cluster, which is no store of leases: use one primary"},
+    ReplyMeaning{"MOVED", Errc::kUnsupported, "this is a Redis Cluster, which cannot store leases: use one primary"},
     ReplyMeaning{"CROSSSLOT", Errc::kUnsupported,
-                 "this is a Redis Cluster, which is no store of leases: use one primary"},
-    ReplyMeaning{"WRONGTYPE", Errc::kInvalid, "another program keeps something else than a lock under this key"},
+                 "this is a Redis Cluster, which cannot store leases: use one primary"},
+    ReplyMeaning{"WRONGTYPE", Errc::kInvalid, "another program stores a value that is not a lock under this key"},
 };
 
 // The common beginning of both. The version has three parts: the stamp of the last act, or the marker if none; the
@@ -123,13 +123,13 @@ RedisDecoder::RedisDecoder() : reader_(redisReaderCreate()) { check(reader_ != n
 
 Status RedisDecoder::feed(std::string_view bytes) {
   if (redisReaderFeed(reader_.get(), bytes.data(), bytes.size()) == REDIS_OK) return {};
-  return fail(Errc::kProtocol, std::string("this is no Redis: ") + reader_->errstr);
+  return fail(Errc::kProtocol, std::string("this is not Redis: ") + reader_->errstr);
 }
 
 Result<std::optional<RedisReply>> RedisDecoder::next() {
   void* raw = nullptr;
   if (redisReaderGetReply(reader_.get(), &raw) != REDIS_OK) {
-    return fail(Errc::kProtocol, std::string("this is no Redis: ") + reader_->errstr);
+    return fail(Errc::kProtocol, std::string("this is not Redis: ") + reader_->errstr);
   }
   if (raw == nullptr) return std::optional<RedisReply>();
   auto* reply = static_cast<redisReply*>(raw);

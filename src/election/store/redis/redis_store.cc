@@ -103,7 +103,7 @@ void show_foreign(const RedisReply& state, Observation& seen) {
     seen.record.lease = Duration::millis(left);
     seen.left = seen.record.lease;
   } else {
-    seen.evidence = "a lock of another program that never expires: only that program, or DEL, gives it back";
+    seen.evidence = "a lock of another program that never expires: only that program or DEL releases it";
   }
 }
 
@@ -112,7 +112,7 @@ void show_foreign(const RedisReply& state, Observation& seen) {
 Result<Observation> observe_redis(const RedisReply& state, const std::string& server) {
   if (state.type != RedisReply::Type::kArray || state.items.size() != Part::kParts ||
       state.items[Part::kHash].items.size() != kRedisFields) {
-    return fail(Errc::kProtocol, "Redis replied to a script what this script never replies");
+    return fail(Errc::kProtocol, "Redis returned an invalid reply to the script");
   }
   Observation seen;
   seen.version = state.items[Part::kVersion].text;
@@ -199,7 +199,7 @@ task<void> RedisWatch::keep(RedisWatch* self) {
       static_cast<void>(self->link_.tell({"PING"}));
       co_await self->runtime_.sleep(kSignOfLifeEvery);
       if (self->heard_ || !self->link_.is_open()) continue;
-      self->link_.close({Errc::kTimeout, self->link_.where() + ": nothing was heard for too long"});
+      self->link_.close({Errc::kTimeout, self->link_.where() + ": no message for too long"});
     }
   }
 }
@@ -260,7 +260,7 @@ class RedisKey final : public StoreKey {
     forget_news();
     auto reply = co_await store_.link_.run(kAct, std::move(words), deadline, cancel);
     BW_CO_RETURN_IF_ERROR(store_.examine(reply));
-    if (reply->items.size() != 2) co_return fail(Errc::kProtocol, "Redis replied what the script never replies");
+    if (reply->items.size() != 2) co_return fail(Errc::kProtocol, "Redis returned an invalid reply to the script");
     BW_CO_TRY(auto after, observe_redis(reply->items[1], server));
     co_return WriteOutcome{reply->items[0].integer == 1, std::move(after)};
   }
@@ -310,9 +310,9 @@ RedisStore::RedisStore(runtime::Runtime& runtime, RedisLogin login, std::string 
 RedisStore::~RedisStore() = default;
 
 Result<std::unique_ptr<StoreKey>> RedisStore::open(std::string key) {
-  if (key.empty()) return fail(Errc::kInvalid, "a key has at least one byte");
+  if (key.empty()) return fail(Errc::kInvalid, "a key must have at least one byte");
   if (key.ends_with(kRecord) || key.ends_with(kTaggedRecord) || key == kMarkerName) {
-    return fail(Errc::kInvalid, "names that end in ':bellwether' are those of the store itself");
+    return fail(Errc::kInvalid, "names that end in ':bellwether' are reserved for the store");
   }
   return std::make_unique<RedisKey>(*this, std::move(key));
 }
@@ -336,7 +336,7 @@ task<Result<std::vector<ListedKey>>> RedisStore::list(std::string prefix, std::s
                                      "COUNT", "1000", "TYPE",  "hash"};
     const auto reply = co_await link_.call(std::move(command), deadline, cancel);
     BW_CO_RETURN_IF_ERROR(examine(reply));
-    if (reply->items.size() != 2) co_return fail(Errc::kProtocol, "Redis replied to SCAN what is no answer to it");
+    if (reply->items.size() != 2) co_return fail(Errc::kProtocol, "Redis returned an invalid reply to SCAN");
     cursor = reply->items[0].text;
     for (const RedisReply& name : reply->items[1].items) {
       std::string key = redis_key_of_record(name.text);

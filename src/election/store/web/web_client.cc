@@ -18,7 +18,7 @@ Status LineReader::take(State state) {
   if (state == State::kFailed) {
     const bool closed = reader_.error() == http1::ErrorKind::kClosed || reader_.error() == http1::ErrorKind::kTruncated;
     if (closed) return fail(Errc::kClosed, "the server closed the connection");
-    return fail(Errc::kProtocol, std::string("this is no response: ") + reader_.detail());
+    return fail(Errc::kProtocol, std::string("this is not an HTTP response: ") + reader_.detail());
   }
   if (!reader_.has_head()) return {};
   over_ = state == State::kDone;
@@ -86,7 +86,7 @@ tl::unexpected<Error> failure(const std::string& server, Errc why) {
   switch (why) {
     case Errc::kCancelled: return fail(why, server + ": cancelled");
     case Errc::kTimeout: return fail(why, server + ": no answer in time");
-    case Errc::kTls: return fail(why, server + ": the server ended TLS: it wants a certificate?");
+    case Errc::kTls: return fail(why, server + ": the server closed TLS: does it require a certificate?");
     case Errc::kClosed: return fail(why, server + ": the server closed the connection");
     default: return fail(Errc::kReset, server + ": the server broke the connection");
   }
@@ -220,7 +220,7 @@ task<Result<WebResponse>> WebClient::call(WebRequest request, Instant deadline, 
 // The client returns only whole responses, and this one never is; so this function reads it as it comes.
 task<Result<WebResponse>> WebClient::stream(WebRequest request, WebWatch& watch, Instant begin_by, Instant deadline,
                                             runtime::Cancellation* cancel) {
-  if (streams_ == kStreamsMax) co_return fail(Errc::kExhausted, where() + ": there are enough connections to it");
+  if (streams_ == kStreamsMax) co_return fail(Errc::kExhausted, where() + ": too many connections to it are open");
   const Counted counted(streams_);
   // Only to the server that calls go to: where they go is not for a stream to decide.
   const std::string server = where();

@@ -62,7 +62,7 @@ constexpr auto kDescription<Pair> =
 
 template <>
 constexpr auto kDescription<scenario::Overrides> = describe<scenario::Overrides>(
-    "what is given in place of a scenario's own", field<&scenario::Overrides::vus>(1, kVus),
+    "a replacement of a scenario's own value", field<&scenario::Overrides::vus>(1, kVus),
     field<&scenario::Overrides::duration>(2, kLength), field<&scenario::Overrides::rate_per_s>(3, kRate),
     field<&scenario::Overrides::timeout>(4, kLength));
 
@@ -130,7 +130,7 @@ Result<Bundle> recorded(Record from) {
   RecordedScenario to{
       std::move(from.file_name), std::move(from.text), std::move(from.sets), from.overrides, {}, {}, {}};
   const auto twice = [](const char* what) {
-    return fail(Errc::kProtocol, "the bundle of a scenario is refused: {} is in it twice", what);
+    return fail(Errc::kProtocol, "the bundle of a scenario is refused: it contains {} twice", what);
   };
   for (File& file : from.files) {
     Result<std::string> answer = std::move(file.content);
@@ -166,7 +166,7 @@ Part greatest_of(const RecordedScenario& record) {
   for (const auto& [question, answer] : record.views) {
     if (!answer) continue;
     take(fmt::format("the data in '{}'", printable(question.path)), answer->bytes.size(),
-         ": a run on one machine can have it, on a cluster leave out columns or rows that the run does not need");
+         ": only a run on one machine can use it; for a cluster, remove columns or rows that the run does not need");
   }
   for (const auto& [name, value] : record.variables) {
     if (value) take(fmt::format("the variable '{}'", printable(name)), value->size());
@@ -184,8 +184,8 @@ Part greatest_of(const QuickRun& run) {
 
 Error too_large(std::size_t bytes, const Part& greatest) {
   return {Errc::kTooLarge,
-          fmt::format("the scenario with all files and variables that it reads has {}; to travel to workers it may "
-                      "have {}. The greatest part is {} with {}{}",
+          fmt::format("the scenario with all files and variables that it reads has {}; the limit for a cluster is {}. "
+                      "The largest part is {} with {}{}",
                       mib(bytes), mib(kMaxBundleBytes), greatest.name, mib(greatest.bytes), greatest.remedy)};
 }
 
@@ -198,7 +198,7 @@ std::size_t bytes_of_views(const RecordedScenario& record) {
 
 Status check_count(std::size_t count, const char* what) {
   if (count <= kMaxBundleEntries) return {};
-  return fail(Errc::kTooLarge, "a scenario that travels has at most {} {}; this one has {}", kMaxBundleEntries, what,
+  return fail(Errc::kTooLarge, "a scenario for a cluster has at most {} {}; this one has {}", kMaxBundleEntries, what,
               count);
 }
 
@@ -217,10 +217,10 @@ Result<std::string> encode_bundle(const Bundle& bundle) {
   Part greatest;
   if (const auto* record = std::get_if<RecordedScenario>(&bundle)) {
     if (record->text.size() > kMaxScenarioBytes) {
-      return fail(Errc::kTooLarge,
-                  "the scenario file '{}' has {}; to travel to workers it may have {}: a long body can stand in a file "
-                  "of its own",
-                  printable(record->file_name), mib(record->text.size()), mib(kMaxScenarioBytes));
+      return fail(
+          Errc::kTooLarge,
+          "the scenario file '{}' has {}; the limit for a cluster is {}: move long bodies to files of their own",
+          printable(record->file_name), mib(record->text.size()), mib(kMaxScenarioBytes));
     }
     greatest = greatest_of(*record);
     if (const std::size_t bytes = bytes_of_views(*record); bytes > kMaxBundleBytes) {

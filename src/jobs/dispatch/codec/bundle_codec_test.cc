@@ -156,7 +156,7 @@ TEST(BundleCodec, data_that_is_too_large_is_never_copied) {
                        scenario::FileView{std::string_view("x", 1ULL << 40), nullptr});
   EXPECT_EQ(encode_bundle(record).error().code, Errc::kTooLarge);
   EXPECT_THAT(encode_bundle(record).error().message,
-              HasSubstr("The greatest part is the data in 'big.csv' with 1048576.0 MiB: a run on one machine"));
+              HasSubstr("The largest part is the data in 'big.csv' with 1048576.0 MiB: only a run on one machine"));
 }
 
 TEST(BundleCodec, says_what_is_too_large_to_travel) {
@@ -164,14 +164,14 @@ TEST(BundleCodec, says_what_is_too_large_to_travel) {
   record.text.resize(kMaxScenarioBytes + 1);
   EXPECT_EQ(encode_bundle(record).error().code, Errc::kTooLarge);
   EXPECT_EQ(encode_bundle(record).error().message,
-            "the scenario file 'load/shop.yaml' has 4.1 MiB; to travel to workers it may have 4.0 MiB: a long body can "
-            "stand in a file of its own");
+            "the scenario file 'load/shop.yaml' has 4.1 MiB; the limit for a cluster is 4.0 MiB: move long bodies to "
+            "files of their own");
   record = full_record();
   record.files.emplace(RecordedScenario::FileQuestion{"pay.bin", 1}, std::string(kMaxBundleBytes, 'x'));
   record.variables["TOKEN"] = std::string(1 << 20, 'y');
   EXPECT_EQ(encode_bundle(record).error().code, Errc::kTooLarge);
   EXPECT_THAT(encode_bundle(record).error().message,
-              HasSubstr("17.1 MiB; to travel to workers it may have 16.0 MiB. The greatest part is the file 'pay.bin' "
+              HasSubstr("17.1 MiB; the limit for a cluster is 16.0 MiB. The largest part is the file 'pay.bin' "
                         "with 16.0 MiB"));
   QuickRun run = full_quick_run();
   run.body = std::string(kMaxBundleBytes, 'x');
@@ -215,9 +215,9 @@ TEST(BundleCodec, what_cannot_be_is_refused) {
   EXPECT_THAT(refused(part(kRecord, part(kText, std::string(kMaxScenarioBytes + 1, 'x')))), HasSubstr("text"));
   const std::string file = part(kFiles, part(1, std::string("a.json")));
   EXPECT_EQ(refused(part(kRecord, good + file)), "");
-  EXPECT_THAT(refused(part(kRecord, good + file + file)), HasSubstr("a file is in it twice"));
+  EXPECT_THAT(refused(part(kRecord, good + file + file)), HasSubstr("contains a file twice"));
   const std::string variable = part(kVariables, part(1, std::string("HOME")));
-  EXPECT_THAT(refused(part(kRecord, good + variable + variable)), HasSubstr("a variable is in it twice"));
+  EXPECT_THAT(refused(part(kRecord, good + variable + variable)), HasSubstr("contains a variable twice"));
   EXPECT_THAT(refused(part(kRecord, good + part(kOverrides, part(1, uint64_t{0})))), HasSubstr("vus"));
   EXPECT_THAT(refused(part(kRecord, good + part(kOverrides, part(2, ~uint64_t{0})))), HasSubstr("duration"));
   std::string rate;

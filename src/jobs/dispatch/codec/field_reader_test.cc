@@ -46,7 +46,7 @@ TEST(FieldReader, it_remembers_the_first_that_was_wrong) {
   FieldReader reader;
   EXPECT_EQ(reader.wrong(), nullptr);
   EXPECT_EQ(reader.span(-1), Duration::zero());
-  EXPECT_STREQ(reader.wrong(), "a span that cannot be");
+  EXPECT_STREQ(reader.wrong(), "an impossible duration");
 }
 
 TEST(FieldReader, what_is_at_its_bounds_passes) {

@@ -212,7 +212,7 @@ class RecordReader : public FieldReader {
     static const std::string kNone;
     if (number == 0) return kNone;
     if (number <= texts_.size()) return texts_[number - 1];
-    refuse("a text that is not there");
+    refuse("a missing text");
     return kNone;
   }
 
@@ -230,7 +230,7 @@ class RecordReader : public FieldReader {
   }
 
   bool flag(uint32_t from) {
-    if (from > 1) refuse("what is neither yes nor no");
+    if (from > 1) refuse("a truth value that is neither 0 nor 1");
     return from != 0;
   }
 
@@ -281,7 +281,7 @@ class RecordReader : public FieldReader {
     const int number = lives.worker_size();
     if (number != lives.life_size()) return refuse("columns of different lengths");
     const auto set = [&](AssignmentRecord& one, uint32_t value) {
-      if (value >= static_cast<uint32_t>(number)) return refuse("a worker that is not there");
+      if (value >= static_cast<uint32_t>(number)) return refuse("a missing worker");
       one.worker = text(lives.worker(static_cast<int>(value)));
       one.life = lives.life(static_cast<int>(value));
     };
@@ -298,7 +298,7 @@ class RecordReader : public FieldReader {
       if (value > 0) one.end = AssignmentEnd{one_of<AssignmentOutcome>(value - 1, kAssignmentOutcomes), {}, 0, {}, {}};
     });
     const auto end_of = [this](AssignmentRecord& one) -> AssignmentEnd& {
-      if (!one.end) refuse("figures of an end that is not there");
+      if (!one.end) refuse("figures of a missing end");
       return one.end ? *one.end : one.end.emplace();
     };
     column(from.detail(), to, [&](auto& one, uint32_t value) {
@@ -382,19 +382,19 @@ Result<JobRecord> read_record(std::string_view bytes) {
   std::vector<std::byte> inflated;
   if (is_compressed(bytes)) {
     if (wire::inflate_body(as_bytes(bytes), kLimits, inflated) != wire::Refusal::kNone) {
-      return fail(Errc::kInvalid, "a record of a job that cannot be inflated");
+      return fail(Errc::kInvalid, "the record of a job cannot be decompressed");
     }
     bytes = as_text(inflated);
   }
   if (is_summary(bytes)) bytes.remove_prefix(1);
   wire::JobRecord in;
   if (bytes.size() > kLimits.inflated || !in.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return fail(Errc::kInvalid, "a record of a job that cannot be read");
+    return fail(Errc::kInvalid, "the record of a job cannot be read");
   }
   RecordReader reader(in);
   JobRecord out = reader.record();
   if (reader.wrong() != nullptr) {
-    return fail(Errc::kInvalid, std::string("a record of a job is refused: it has ") + reader.wrong());
+    return fail(Errc::kInvalid, std::string("the record of a job is refused: it has ") + reader.wrong());
   }
   BW_RETURN_IF_ERROR(check_record(out));
   return out;
@@ -455,7 +455,7 @@ Result<plan::Values> decode_context(std::string_view bytes) {
   for (plan::Values::Value& one : from.values) {
     const plan::Provided& value = one.value;
     if (!seen.insert({one.workflow, value.provide, value.listed ? value.vu : 0}).second) {
-      return fail(Errc::kInvalid, "a record of values between workflows is refused: it has a value twice");
+      return fail(Errc::kInvalid, "a record of values between workflows is refused: it contains a value twice");
     }
     if (!value.listed) {
       to.values.push_back(std::move(one));

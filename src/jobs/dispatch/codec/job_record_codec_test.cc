@@ -128,7 +128,8 @@ TEST(JobRecordCodec, what_no_owner_could_have_written_is_neither_made_nor_read) 
   const auto read = read_record(record_bytes(record));
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().code, Errc::kInvalid);
-  EXPECT_NE(read.error().message.find("assignment 2 with no end"), std::string::npos) << read.error().message;
+  EXPECT_NE(read.error().message.find("assignment 2 with the state ended without an end"), std::string::npos)
+      << read.error().message;
 }
 
 TEST(JobRecordCodec, words_for_people_are_made_fit) {
@@ -175,58 +176,59 @@ TEST(JobRecordCodec, columns_that_do_not_fit_together_are_refused) {
 }
 
 TEST(JobRecordCodec, references_to_what_is_not_there_are_refused) {
+  EXPECT_TRUE(job_record_codec_refuses([](auto& raw) { raw.mutable_texts()->RemoveLast(); }, "a missing text"));
   EXPECT_TRUE(
-      job_record_codec_refuses([](auto& raw) { raw.mutable_texts()->RemoveLast(); }, "a text that is not there"));
-  EXPECT_TRUE(job_record_codec_refuses([](auto& raw) { raw.mutable_lives()->set_worker(0, UINT32_MAX); },
-                                       "a text that is not there"));
-  EXPECT_TRUE(job_record_codec_refuses([](auto& raw) { raw.mutable_assignments()->set_worker(1, 3); },
-                                       "a worker that is not there"));
+      job_record_codec_refuses([](auto& raw) { raw.mutable_lives()->set_worker(0, UINT32_MAX); }, "a missing text"));
+  EXPECT_TRUE(
+      job_record_codec_refuses([](auto& raw) { raw.mutable_assignments()->set_worker(1, 3); }, "a missing worker"));
   EXPECT_TRUE(job_record_codec_refuses(
       [](auto& raw) {
         raw.clear_lives();
         raw.mutable_assignments()->clear_worker();
       },
-      "a worker that is not there"));
-  EXPECT_TRUE(
-      job_record_codec_refuses([](auto& raw) { raw.mutable_assignments()->set_ended(0, 0); }, "figures of an end"));
+      "a missing worker"));
+  EXPECT_TRUE(job_record_codec_refuses([](auto& raw) { raw.mutable_assignments()->set_ended(0, 0); },
+                                       "figures of a missing end"));
 }
 
 TEST(JobRecordCodec, figures_out_of_their_bounds_are_refused) {
-  EXPECT_TRUE(job_record_codec_refuses([](auto& raw) { raw.set_state(kJobStates); }, "a state"));
-  EXPECT_TRUE(job_record_codec_refuses([](auto& raw) { raw.set_submitted_ns(-1); }, "a time"));
-  EXPECT_TRUE(job_record_codec_refuses([](auto& raw) { raw.set_elapsed_ns(-1); }, "a span"));
-  EXPECT_TRUE(job_record_codec_refuses([](auto& raw) { raw.mutable_stop()->set_cause(kStopCauses); }, "a state"));
-  EXPECT_TRUE(job_record_codec_refuses([](auto& raw) { raw.mutable_stop()->set_how(kStopHows); }, "a state"));
+  EXPECT_TRUE(job_record_codec_refuses([](auto& raw) { raw.set_state(kJobStates); }, "an unknown state"));
+  EXPECT_TRUE(job_record_codec_refuses([](auto& raw) { raw.set_submitted_ns(-1); }, "an impossible time"));
+  EXPECT_TRUE(job_record_codec_refuses([](auto& raw) { raw.set_elapsed_ns(-1); }, "an impossible duration"));
   EXPECT_TRUE(
-      job_record_codec_refuses([](auto& raw) { raw.mutable_workflows()->set_state(0, kWorkflowStates); }, "a state"));
+      job_record_codec_refuses([](auto& raw) { raw.mutable_stop()->set_cause(kStopCauses); }, "an unknown state"));
+  EXPECT_TRUE(job_record_codec_refuses([](auto& raw) { raw.mutable_stop()->set_how(kStopHows); }, "an unknown state"));
+  EXPECT_TRUE(job_record_codec_refuses([](auto& raw) { raw.mutable_workflows()->set_state(0, kWorkflowStates); },
+                                       "an unknown state"));
+  EXPECT_TRUE(job_record_codec_refuses([](auto& raw) { raw.mutable_workflows()->set_begun(0, 2); }, "neither 0 nor 1"));
   EXPECT_TRUE(
-      job_record_codec_refuses([](auto& raw) { raw.mutable_workflows()->set_begun(0, 2); }, "neither yes nor no"));
-  EXPECT_TRUE(
-      job_record_codec_refuses([](auto& raw) { raw.mutable_assignments()->set_streams(0, 2); }, "neither yes nor no"));
+      job_record_codec_refuses([](auto& raw) { raw.mutable_assignments()->set_streams(0, 2); }, "neither 0 nor 1"));
   EXPECT_TRUE(job_record_codec_refuses([](auto& raw) { raw.mutable_assignments()->set_state(0, kAssignmentStates); },
-                                       "a state"));
+                                       "an unknown state"));
   EXPECT_TRUE(job_record_codec_refuses(
-      [](auto& raw) { raw.mutable_assignments()->set_ended(0, kAssignmentOutcomes + 1); }, "a state"));
+      [](auto& raw) { raw.mutable_assignments()->set_ended(0, kAssignmentOutcomes + 1); }, "an unknown state"));
   EXPECT_TRUE(job_record_codec_refuses([](auto& raw) { raw.mutable_assignments()->set_id(0, 0); },
-                                       "an id that was never given"));
-  EXPECT_TRUE(job_record_codec_refuses([](auto& raw) { raw.mutable_assignments()->mutable_of()->Clear(); },
-                                       "parts that are none"));
+                                       "an id that was never assigned"));
+  EXPECT_TRUE(
+      job_record_codec_refuses([](auto& raw) { raw.mutable_assignments()->mutable_of()->Clear(); }, "invalid parts"));
   EXPECT_TRUE(job_record_codec_refuses(
       [](auto& raw) {
         for (std::size_t i = 0; i < 3; ++i) raw.mutable_assignments()->add_squeeze(i == 0 ? 2 : 0);
       },
-      "neither yes nor no"));
+      "neither 0 nor 1"));
   EXPECT_TRUE(job_record_codec_refuses(
       [](auto& raw) {
         for (std::size_t i = 0; i < 3; ++i) raw.mutable_assignments()->add_workflow(1'000);
       },
-      "a workflow that cannot be"));
-  EXPECT_TRUE(job_record_codec_refuses([](auto& raw) { raw.mutable_losses()->set_from_ns(0, -1); }, "a span"));
-  EXPECT_TRUE(job_record_codec_refuses([](auto& raw) { raw.mutable_events()->set_at_ns(0, -1); }, "a span"));
+      "an impossible workflow"));
+  EXPECT_TRUE(
+      job_record_codec_refuses([](auto& raw) { raw.mutable_losses()->set_from_ns(0, -1); }, "an impossible duration"));
+  EXPECT_TRUE(
+      job_record_codec_refuses([](auto& raw) { raw.mutable_events()->set_at_ns(0, -1); }, "an impossible duration"));
 }
 
 TEST(JobRecordCodec, more_than_there_may_be_is_refused) {
-  const std::string more = "more of something";
+  const std::string more = "a count above its limit";
   const auto refuses_many = [&](auto add, std::size_t most) {
     return job_record_codec_refuses(
         [&](auto& raw) {

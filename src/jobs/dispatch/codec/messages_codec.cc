@@ -11,14 +11,14 @@ namespace {
 using namespace rule;  // every line of this file is made of these
 
 std::string_view wrong_report(const WorkerReport& report) {
-  if (report.free > report.cores) return "more free cores than there are";
+  if (report.free > report.cores) return "more free cores than cores";
   const bool distinct = are_distinct(report.held, [](const WorkerReport::Held& one) {
     return std::pair<std::string_view, AssignmentId>(one.job, one.assignment);
   });
   return distinct ? "" : kAssignmentTwice;
 }
 std::string_view wrong_window(const WindowMessage& message) {
-  return message.first <= message.last ? "" : "numbers of a stream that are none";
+  return message.first <= message.last ? "" : "invalid numbers of a stream";
 }
 std::string_view wrong_live(const LiveMessage& live) {
   const bool distinct = are_distinct(live.assignments, [](const LiveMessage::Assignment& one) {
@@ -27,7 +27,7 @@ std::string_view wrong_live(const LiveMessage& live) {
   return distinct ? "" : kAssignmentTwice;
 }
 std::string_view wrong_offer(const Offer& offer) {
-  if (!is_good(offer.order.parts)) return "parts that are none";
+  if (!is_good(offer.order.parts)) return "invalid parts";
   return offer.order.cores <= offer.order.parts.count ? "" : "more cores than parts";
 }
 std::string_view wrong_adopt(const AdoptMessage& message) {
@@ -46,13 +46,13 @@ using namespace dispatch::rule;  // NOLINT(google-build-using-namespace)
 
 template <>
 constexpr auto kDescription<Headway> = describe<Headway>(
-    "how far an assignment has come", field<&Headway::could_turn>(1, kCount), field<&Headway::turned>(2, kCount),
+    "the progress of an assignment", field<&Headway::could_turn>(1, kCount), field<&Headway::turned>(2, kCount),
     field<&Headway::could_begin>(3, kCount), field<&Headway::begun>(4, kCount), field<&Headway::due>(5, kCount),
     field<&Headway::served>(6, kCount));
 
 template <>
 constexpr auto kDescription<WorkerReport::Held> = describe<WorkerReport::Held>(
-    "an assignment that a worker holds", field<&WorkerReport::Held::job>(1, kJob),
+    "a held assignment of a worker", field<&WorkerReport::Held::job>(1, kJob),
     field<&WorkerReport::Held::fence>(2, kFence), field<&WorkerReport::Held::assignment>(3, kSome),
     field<&WorkerReport::Held::phase>(4, one_of(kAssignmentPhases)), field<&WorkerReport::Held::headway>(5));
 
@@ -109,25 +109,25 @@ constexpr auto kDescription<Offer> = describe<Offer, &wrong_offer>(
 
 template <>
 constexpr auto kDescription<BeginMessage> = describe<BeginMessage>(
-    "the begin of an assignment", field<&BeginMessage::job>(1, kJob), field<&BeginMessage::fence>(2, kFence),
+    "a start message of an assignment", field<&BeginMessage::job>(1, kJob), field<&BeginMessage::fence>(2, kFence),
     field<&BeginMessage::assignment>(3, kSome), field<&BeginMessage::clock>(4, kClock),
     field<&BeginMessage::resumes>(5), field<&BeginMessage::from>(6, kSecond));
 
 template <>
 constexpr auto kDescription<TakeOverMessage> =
-    describe<TakeOverMessage>("a take-over of an assignment", field<&TakeOverMessage::job>(1, kJob),
+    describe<TakeOverMessage>("a take-over message of an assignment", field<&TakeOverMessage::job>(1, kJob),
                               field<&TakeOverMessage::fence>(2, kFence), field<&TakeOverMessage::assignment>(3, kSome),
                               field<&TakeOverMessage::clock>(4, kClock), field<&TakeOverMessage::from>(5, kSecond));
 
 template <>
 constexpr auto kDescription<HandOverMessage> =
-    describe<HandOverMessage>("a hand-over of an assignment", field<&HandOverMessage::job>(1, kJob),
+    describe<HandOverMessage>("a hand-over message of an assignment", field<&HandOverMessage::job>(1, kJob),
                               field<&HandOverMessage::fence>(2, kFence), field<&HandOverMessage::assignment>(3, kSome),
                               field<&HandOverMessage::until>(4, between(uint64_t{1}, kMaxSeconds)));
 
 template <>
 constexpr auto kDescription<StopMessage> =
-    describe<StopMessage>("a stop of an assignment", field<&StopMessage::job>(1, kJob),
+    describe<StopMessage>("a stop message of an assignment", field<&StopMessage::job>(1, kJob),
                           field<&StopMessage::fence>(2, kFence), field<&StopMessage::assignment>(3, kSome),
                           field<&StopMessage::how>(4, one_of(kStopHows)), field<&StopMessage::why>(5, kText));
 
@@ -166,11 +166,11 @@ constexpr auto kDescription<WatchLive> =
                         field<&WatchLive::change>(3), field<&WatchLive::wait>(4, kSpan));
 
 template <>
-constexpr auto kDescription<ListJobs> = describe<ListJobs>("a question for jobs");
+constexpr auto kDescription<ListJobs> = describe<ListJobs>("a request for jobs");
 template <>
-constexpr auto kDescription<ListWorkers> = describe<ListWorkers>("a question for workers");
+constexpr auto kDescription<ListWorkers> = describe<ListWorkers>("a request for workers");
 template <>
-constexpr auto kDescription<ListDatacenters> = describe<ListDatacenters>("a question for datacenters");
+constexpr auto kDescription<ListDatacenters> = describe<ListDatacenters>("a request for datacenters");
 
 template <>
 constexpr auto kDescription<Cancel> = describe<Cancel>(
@@ -185,7 +185,7 @@ constexpr auto kDescription<Scale> =
 
 template <>
 constexpr auto kDescription<FetchBundle> =
-    describe<FetchBundle>("a question for a bundle", field<&FetchBundle::job>(1, kJob));
+    describe<FetchBundle>("a request for a bundle", field<&FetchBundle::job>(1, kJob));
 
 template <>
 constexpr auto kDescription<ExtendMessage> = describe<ExtendMessage>(

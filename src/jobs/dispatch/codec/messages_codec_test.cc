@@ -29,7 +29,7 @@ TEST(JobMessagesCodec, the_bytes_are_those_of_older_versions) {
     const bool is_same = (message && encode(*message) == bytes) || (answer && encode(*answer) == bytes);
     const bool in_two_parts = name == "end_list" || name == "offer_list";
     EXPECT_EQ(is_same, !in_two_parts && name != "live_news_twice");
-    if (name == "live_news_twice") EXPECT_THAT(answer.error().message, HasSubstr("not in order"));
+    if (name == "live_news_twice") EXPECT_THAT(answer.error().message, HasSubstr("out of order"));
     if (in_two_parts) {
       ASSERT_TRUE(message);
       EXPECT_EQ(*decode_message(encode(*message)), *message) << "as one that was written in one part";
@@ -60,7 +60,7 @@ TEST(JobMessagesCodec, what_contradicts_itself_is_refused) {
   EXPECT_EQ(says(report), "") << "assignments of different jobs may have one number";
   report.free = 1;
   EXPECT_THAT(says(report), HasSubstr("more free cores"));
-  EXPECT_THAT(says(WindowMessage{"job", AssignmentId(1), 0, 8, 7, ""}), HasSubstr("numbers of a stream"));
+  EXPECT_THAT(says(WindowMessage{"job", AssignmentId(1), 0, 8, 7, ""}), HasSubstr("invalid numbers of a stream"));
   const LiveMessage::Assignment assignment{"job", AssignmentId(1), 1, 2, 3, 4, 5};
   EXPECT_THAT(says(LiveMessage{1, {assignment, assignment}, {}}), HasSubstr("the same assignment twice"));
   EXPECT_THAT(says(AdoptMessage{"job", JobFence(1), {{AssignmentId(1), 1}, {AssignmentId(1), 2}}}),
@@ -71,18 +71,18 @@ TEST(JobMessagesCodec, what_contradicts_itself_is_refused) {
   offer.order.fence = JobFence(1);
   EXPECT_EQ(says(offer), "");
   offer.order.parts = {1, 1, 1};
-  EXPECT_THAT(says(offer), HasSubstr("parts that are none"));
+  EXPECT_THAT(says(offer), HasSubstr("invalid parts"));
   offer.order.parts = {0, 3, 4};
   offer.order.cores = 4;
   EXPECT_THAT(says(offer), HasSubstr("more cores than parts"));
 
-  EXPECT_THAT(answered(Applied{1, 2, false}), HasSubstr("more that is durable"));
+  EXPECT_THAT(answered(Applied{1, 2, false}), HasSubstr("more durable than applied"));
   const AssignmentSight sight{
       AssignmentId(1), AssignmentPhase::kEnded, {}, 0, 4, 0, {AssignmentOutcome::kCompleted, "", 5, {}}};
-  EXPECT_THAT(answered(Adopted{{sight}}), HasSubstr("beyond what was measured"));
+  EXPECT_THAT(answered(Adopted{{sight}}), HasSubstr("after the last measured window"));
   EXPECT_THAT(answered(WorkerList{{{"w1", 1, 2, "", "", 0, ""}}}), HasSubstr("more free cores"));
   EXPECT_THAT(answered(DatacenterList{{{"dc1", 1, 1, 2, 3, "", ""}}}), HasSubstr("more free cores"));
-  EXPECT_THAT(answered(LiveNews{1, 1, {{2, 0, 0, {}}, {2, 0, 0, {}}}, {}, false}), HasSubstr("not in order"));
+  EXPECT_THAT(answered(LiveNews{1, 1, {{2, 0, 0, {}}, {2, 0, 0, {}}}, {}, false}), HasSubstr("out of order"));
   EXPECT_THAT(answered(Watched{}), HasSubstr("record of a job"));
 }
 

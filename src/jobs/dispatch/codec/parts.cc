@@ -23,19 +23,19 @@ std::string fit_text(std::string_view text) {
 
 uint16_t FieldReader::workflow(uint32_t from) {
   if (from < kMaxWorkflows) return static_cast<uint16_t>(from);
-  refuse("a workflow that cannot be");
+  refuse("an impossible workflow");
   return 0;
 }
 
 Duration FieldReader::span(int64_t ns) {
   if (ns >= 0 && ns <= kLongestSpan.ns()) return Duration::nanos(ns);
-  refuse("a span that cannot be");
+  refuse("an impossible duration");
   return {};
 }
 
 WallTime FieldReader::moment(int64_t unix_ns) {
   if (unix_ns >= 0 && unix_ns <= kLatestTime.unix_ns) return WallTime{unix_ns};
-  refuse("a time that cannot be");
+  refuse("an impossible time");
   return {};
 }
 

@@ -43,13 +43,13 @@ class FieldReader {
   template <class Value>
   Value one_of(uint32_t from, std::size_t values) {
     if (from < values) return static_cast<Value>(from);
-    refuse("a state, phase or kind that does not exist");
+    refuse("an unknown state, phase or kind");
     return Value();
   }
   // False: do not read them.
   bool fits(int number, std::size_t most) {
     const bool good = static_cast<std::size_t>(number) <= most;
-    if (!good) refuse("more of something than there may be");
+    if (!good) refuse("a count above its limit");
     return good;
   }
 
@@ -91,16 +91,16 @@ bool are_distinct(const List& list, Key key) {
 inline constexpr std::string_view kAssignmentTwice = "the same assignment twice";
 
 inline std::string_view wrong_value(const plan::Provided& one) {
-  return one.too_large && !one.text.empty() ? "a text that is too large, and yet there" : "";
+  return one.too_large && !one.text.empty() ? "a text together with the mark that it is too large" : "";
 }
 inline std::string_view wrong_given(const plan::Given& one) {
   std::size_t bytes = 0;
   for (const std::string& text : one.list) bytes += text.size();
-  if (bytes > plan::kMaxListText) return "more bytes in a list than there may be";
+  if (bytes > plan::kMaxListText) return "a list with too many bytes";
   return one.list.empty() || one.text.empty() ? "" : "a text and a list";
 }
 inline std::string_view wrong_finding(const plan::Finding& one) {
-  return plan::is_possible(one) ? "" : "figures of a saturation that cannot be";
+  return plan::is_possible(one) ? "" : "impossible figures of a saturation";
 }
 // A finding in a message is over.
 inline void complete_finding(plan::Finding& one) { one.over = true; }
@@ -124,7 +124,7 @@ inline constexpr auto kDescription<plan::Given> = describe<plan::Given, &dispatc
 template <>
 inline constexpr auto kDescription<plan::Finding> =
     describe<plan::Finding, &dispatch::wrong_finding, &dispatch::complete_finding>(
-        "what a generator noticed of itself", field<&plan::Finding::saturation>(1, one_of(plan::kSaturations)),
+        "a finding of a generator", field<&plan::Finding::saturation>(1, one_of(plan::kSaturations)),
         field<&plan::Finding::begin>(2, at_most(Duration::hours(24 * 366))),
         field<&plan::Finding::end>(3, at_most(Duration::hours(24 * 366))),
         field<&plan::Finding::worst>(4, at_most(1e9)));

@@ -7,10 +7,10 @@ namespace bellwether::dispatch {
 namespace {
 
 std::string_view wrong_applied(const Applied& answer) {
-  return answer.durable <= answer.applied ? "" : "more that is durable than was applied";
+  return answer.durable <= answer.applied ? "" : "more durable than applied windows";
 }
 std::string_view wrong_sight(const AssignmentSight& sight) {
-  return sight.end.last_number <= sight.measured ? "" : "an end beyond what was measured";
+  return sight.end.last_number <= sight.measured ? "" : "an end after the last measured window";
 }
 std::string_view wrong_adopted(const Adopted& answer) {
   return are_distinct(answer.assignments, [](const AssignmentSight& one) { return one.assignment; }) ? ""
@@ -18,13 +18,13 @@ std::string_view wrong_adopted(const Adopted& answer) {
 }
 std::string_view wrong_news(const LiveNews& news) {
   for (std::size_t i = 1; i < news.windows.size(); ++i) {
-    if (news.windows[i].number <= news.windows[i - 1].number) return "windows that are not in order";
+    if (news.windows[i].number <= news.windows[i - 1].number) return "windows out of order";
   }
   return "";
 }
 template <class Line>
 std::string_view wrong_cores(const Line& line) {
-  return line.free <= line.cores ? "" : "more free cores than there are";
+  return line.free <= line.cores ? "" : "more free cores than cores";
 }
 
 }  // namespace
@@ -57,19 +57,19 @@ constexpr auto kDescription<Refusal> =
 
 template <>
 constexpr auto kDescription<Applied> = describe<Applied, &wrong_applied>(
-    "what was applied of a stream", field<&Applied::applied>(1, kSecond), field<&Applied::durable>(2, kSecond),
+    "the applied windows of a stream", field<&Applied::applied>(1, kSecond), field<&Applied::durable>(2, kSecond),
     field<&Applied::excess>(3), field<&Applied::pressure>(4, kPressure));
 
 template <>
 constexpr auto kDescription<AssignmentSight> = describe<AssignmentSight, &wrong_sight>(
-    "what a worker knows of an assignment", field<&AssignmentSight::assignment>(1, kSome),
+    "a worker's state of an assignment", field<&AssignmentSight::assignment>(1, kSome),
     field<&AssignmentSight::phase>(2, one_of(kAssignmentPhases)), field<&AssignmentSight::clock>(3, kClock),
     field<&AssignmentSight::from>(4, kSecond), field<&AssignmentSight::measured>(5, kSecond),
     field<&AssignmentSight::end>(6), field<&AssignmentSight::until>(7, kSecond));
 
 template <>
 constexpr auto kDescription<Adopted> = describe<Adopted, &wrong_adopted>(
-    "what a worker knows of a job", field<&Adopted::assignments>(1, list(kMaxAssignments)));
+    "a worker's state of a job", field<&Adopted::assignments>(1, list(kMaxAssignments)));
 
 template <>
 constexpr auto kDescription<Submitted> =
@@ -89,7 +89,7 @@ constexpr auto kDescription<LiveSum> =
 
 template <>
 constexpr auto kDescription<Watched> = describe<Watched>(
-    "what is new of a job", field<&Watched::record>(1, text(kMaxWatchedRecordBytes, "record of a job")),
+    "the news of a job", field<&Watched::record>(1, text(kMaxWatchedRecordBytes, "record of a job")),
     field<&Watched::position>(2), field<&Watched::owner>(3, or_empty(kNode)), field<&Watched::life>(4, fixed()),
     field<&Watched::seconds>(5, kSecond), field<&Watched::totals>(6, text(kMaxTotalsBytes)),
     field<&Watched::news>(7, list(kMaxNews)), field<&Watched::final>(8), field<&Watched::live>(9));
@@ -136,9 +136,9 @@ constexpr auto kDescription<LiveNews> = describe<LiveNews, &wrong_news>(
     field<&LiveNews::windows>(3, list(kMaxLiveWindows)), field<&LiveNews::total>(4), field<&LiveNews::final>(5));
 
 template <>
-constexpr auto kDescription<MoreTime> =
-    describe<MoreTime>("an answer for more time", field<&MoreTime::granted>(1, kSpan), field<&MoreTime::remaining>(2),
-                       field<&MoreTime::warning>(3), field<&MoreTime::over>(4), field<&MoreTime::why>(5, kText));
+constexpr auto kDescription<MoreTime> = describe<MoreTime>(
+    "an answer to a request for more time", field<&MoreTime::granted>(1, kSpan), field<&MoreTime::remaining>(2),
+    field<&MoreTime::warning>(3), field<&MoreTime::over>(4), field<&MoreTime::why>(5, kText));
 
 template <>
 constexpr auto kDescription<Response> =
