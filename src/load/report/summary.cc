@@ -458,7 +458,7 @@ void write_distribution(Page& page, const RunReport& run) {
     rows.push_back({"≤ " + format_duration(ends[b]), format_count(counts[b]), percent(counts[b], times.count())});
   }
   std::vector<std::string> lines = columns(rows);
-  page.heading("DISTRIBUTION", "http_req_duration of all steps; a row counts from the bound above it");
+  page.heading("DISTRIBUTION", "http_req_duration of all steps, by range");
   for (std::size_t b = 0; b < kBars; ++b) {
     const auto length =
         static_cast<std::size_t>(std::ceil(space * static_cast<double>(counts[b]) / static_cast<double>(most)));
