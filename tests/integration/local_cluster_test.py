@@ -176,7 +176,8 @@ class LocalCluster(local_nodes.Test):
             self.assertIn(f"there is no local cluster in '{self.dir}': start one with `bellwether cluster up`\n",
                           self.ask(*verb, code=NO).err)
         self.assertIn("there is no local cluster", self.ask("doctor", code=WRONG).err)
-        up = self.ask("cluster", "up", "--managers", "1", "--workers", "1")
+        up = self.ask("cluster", "up", "--managers", "1", "--workers", "2")
+        self.assertEqual(len(json.loads(self.ask("job", "workers", "--json").out)), 2, "all have reported")
         self.assertIn("0.00%", self.printed(up, "run load on it").out)
         self.assertRegex(self.printed(up, "look at it").out, "(?m)^w1 .*alive")
         [job] = json.loads(self.ask("job", "list", "--json").out)

@@ -1,13 +1,16 @@
 // bellwether cluster up, down, status: a whole cluster of processes on this machine.
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <sstream>
+#include <thread>
 #include <unistd.h>
 
+#include "cli/cluster/job_session.h"
 #include "cli/cluster_choice.h"
 #include "cli/verb.h"
 #include "cli/view.h"
@@ -131,6 +134,22 @@ task<Result<Sight>> bring_up(runtime::EpollRuntime* runtime, runtime::Signals* s
   co_return sight;
 }
 
+constexpr Duration kWorkersWait = Duration::seconds(10);
+constexpr auto kBetweenLooks = std::chrono::milliseconds(100);
+
+// Workers report to the managers about once a second, after they have joined. A run that is typed at once finds only
+// those that have. A cluster whose workers do not report is up all the same: `job workers` shows which do.
+void await_workers(const std::string& folder, uint32_t count) {
+  const auto client = open_client({.cluster = folder, .node = {}, .by = {}}, "cluster");
+  if (!client) return;
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(kWorkersWait.ns());
+  while (std::chrono::steady_clock::now() < deadline) {
+    const auto reported = (*client)->workers();
+    if (reported && reported->size() >= count) return;
+    std::this_thread::sleep_for(kBetweenLooks);
+  }
+}
+
 Result<int> up(LocalClusterArguments& given) {
   BW_TRY(auto runtime, runtime::EpollRuntime::create({}));
   // Before the first node: a signal from here on ends all of them again.
@@ -148,6 +167,7 @@ Result<int> up(LocalClusterArguments& given) {
   }
   BW_TRY(const auto sight, runtime->run(bring_up(runtime.get(), signals.get(), given.up, kTellProgress)));
   remember_folder(cluster, known);
+  await_workers(sight.folder, sight.layout.shape.workers);
   print_sight(sight, given.json);
   if (given.json) return kExitOk;
   const std::string option = printable(known.option_for(cluster));
