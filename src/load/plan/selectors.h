@@ -5,12 +5,8 @@
 #include <string_view>
 
 #include "core/base/result.h"
-#include "load/plan/plan.h"
 
 namespace bellwether::plan {
-
-// The JSONPath of one value: $, .name, ['name'], [0], [-1]. Error: the problem of the path, and its place.
-Result<JsonPath> parse_json_path(std::string_view text);
 
 // A CSS selector as XPath 1.0, because a single engine evaluates both. Of Selectors Level 3: groups (`a, b`), the
 // combinators ` `, `>`, `+`, `~`, names, `*`, `#id`, `.class`, attributes with all operators, :first-child,
