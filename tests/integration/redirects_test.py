@@ -29,6 +29,7 @@ NGINX = """
 APACHE = """
 LogFormat "%r %>s" short
 CustomLog {folder}/access.log short
+TypesConfig /dev/null
 Redirect 302 /to-space "/a b"
 Redirect 308 /to-letters "/größe"
 Redirect 302 /loop /loop
