@@ -23,6 +23,28 @@ ErrorKind read_error(Errc code, bool begun) {
   return code == Errc::kReset && begun ? ErrorKind::kTruncated : ErrorKind::kReset;
 }
 
+// A line of a head, and the value of its field.
+struct FieldLine {
+  std::size_t at = 0;
+  std::size_t size = 0;  // with its line end; 0: none
+  std::string_view value;
+};
+
+// The first field of this name, given with its colon, of a head whose lines end with CR LF.
+FieldLine field_line(std::string_view head, std::string_view name) {
+  for (std::size_t at = 0; at < head.size();) {
+    const std::string_view line = head.substr(at, head.find("\r\n", at) - at);
+    if (iequals(line.substr(0, name.size()), name)) return {at, line.size() + 2, trim(line.substr(name.size()))};
+    at += line.size() + 2;
+  }
+  return {};
+}
+
+bool asks_for_coding(std::string_view head) {
+  const std::string_view value = field_line(head, "accept-encoding:").value;
+  return !value.empty() && !iequals(value, "identity");
+}
+
 bool idempotent(std::string_view method) { return method != "POST" && method != "PATCH" && method != "CONNECT"; }
 
 }  // namespace
@@ -96,12 +118,8 @@ task<void> Client::exchange(Session& session, const Request& request, Response& 
   Request hop = request;
   RedirectedRequest next;
   while (response.error == ErrorKind::kNone && is_redirect(response.status) && !response.head().location.empty()) {
-    if (response.redirects == request.limits->redirects_max) {
-      response.error = ErrorKind::kRedirect;
-      response.detail = "more redirects than allowed";
-      co_return;
-    }
-    RedirectedRequest made = follow_redirect(hop, response.status, response.head().location);
+    if (response.redirects == request.limits->redirects_max) co_return;  // the last redirect is the response
+    RedirectedRequest made = follow_redirect(hop, response.head());
     if (!made.valid) {
       response.error = ErrorKind::kRedirect;
       response.detail = "the redirect names no URL that can be fetched";
@@ -158,21 +176,31 @@ std::string_view Client::bytes_to_send(const Session& session, const Request& re
                   scratch_);
     scratch_ += "\r\n";
   }
-  if (cookies) {
-    const std::size_t before = scratch_.size();
-    scratch_ += "Cookie: ";
-    const std::size_t start = scratch_.size();
-    session.cookies.append_header(request.origin->host, request.target, request.origin->tls, runtime_.wall_now(),
-                                  scratch_);
-    if (scratch_.size() == start) {
-      scratch_.resize(before);
-    } else {
-      scratch_ += "\r\n";
-    }
-  }
+  if (cookies) put_cookies(session.cookies, request);
   scratch_ += "\r\n";
   scratch_ += request.body;
   return scratch_;
+}
+
+// One field with the cookies of the request and of the user (RFC 6265, section 5.4), at the end of scratch_, which
+// holds the head.
+void Client::put_cookies(const CookieJar& cookies, const Request& request) {
+  std::string own;
+  constexpr std::string_view kName = "cookie:";
+  for (FieldLine line = field_line(scratch_, kName); line.size != 0; line = field_line(scratch_, kName)) {
+    if (!own.empty()) own += "; ";
+    own += line.value;
+    scratch_.erase(line.at, line.size);
+  }
+  const std::size_t before = scratch_.size();
+  scratch_ += "Cookie: ";
+  const std::size_t start = scratch_.size();
+  cookies.append_header(request.origin->host, request.target, request.origin->tls, runtime_.wall_now(), scratch_, own);
+  if (scratch_.size() == start) {
+    scratch_.resize(before);
+  } else {
+    scratch_ += "\r\n";
+  }
 }
 
 task<void> Client::exchange_once(Session& session, const Request& request, Response& response, Instant deadline,
@@ -241,6 +269,9 @@ task<void> Client::exchange_once(Session& session, const Request& request, Respo
     if (state == ResponseReader::State::kFailed) {
       response.error = reader.error();
       response.detail = reader.detail();
+    } else if (reader.has_unknown_coding() && asks_for_coding(request.head)) {
+      response.error = ErrorKind::kDecode;
+      response.detail = "a content encoding other than gzip, deflate, br and zstd";
     }
     response.done = runtime_.now();
     response.bytes_received += reader.bytes_received();
@@ -408,6 +439,10 @@ task<ErrorKind> read_answer(runtime::Stream& stream, int& status) {
       filled -= consumed;
       scanned = 0;
       ++interim;
+      continue;
+    }
+    if (parsed == Parse::kFolded) {
+      unfold(bytes.data(), filled);
       continue;
     }
     if (parsed == Parse::kDone) {

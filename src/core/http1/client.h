@@ -85,7 +85,7 @@ struct CallLimits {
   Duration tls_timeout = Duration::seconds(10);
   Duration first_byte_timeout = Duration::seconds(60);  // sent → first byte of the response
   uint64_t body_bytes_max = 64ull << 20;
-  uint16_t redirects_max = 10;
+  uint16_t redirects_max = 10;  // the next redirect is the response
 };
 
 // Credentials for digest authentication (RFC 7616).
@@ -161,6 +161,7 @@ class Client {
   runtime::task<void> exchange_authenticated(Session& session, const Request& request, Response& response,
                                              Instant deadline, runtime::Cancellation* cancel);
   std::string_view bytes_to_send(const Session& session, const Request& request);
+  void put_cookies(const CookieJar& cookies, const Request& request);
 
   runtime::Runtime& runtime_;
   OriginTable origins_;

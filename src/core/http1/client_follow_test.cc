@@ -42,13 +42,14 @@ TEST_F(ClientTest, a_temporary_redirect_repeats_the_post) {
   EXPECT_EQ(server_->requests[1].body, "body");
 }
 
-TEST_F(ClientTest, too_many_redirects_are_an_error_and_none_allowed_is_none) {
+TEST_F(ClientTest, the_redirect_beyond_the_limit_is_the_response) {
   limits_.redirects_max = 2;
   for (int i = 0; i < 3; ++i) server_->answer(redirect(302, "/"));
   const Response many = get();
-  EXPECT_EQ(many.error, ErrorKind::kRedirect);
+  EXPECT_EQ(many.error, ErrorKind::kNone);
   EXPECT_EQ(many.redirects, 2);
   EXPECT_EQ(many.status, 302);
+  EXPECT_EQ(many.head().location, "/");
 
   limits_.redirects_max = 0;
   server_->answer(redirect(302, "/elsewhere"));
@@ -100,6 +101,30 @@ TEST_F(ClientTest, cookies_of_a_redirect_go_with_the_next_request) {
   session_->cookies.clear();
   get("/login");
   EXPECT_THAT(server_->requests[2].head, Not(HasSubstr("Cookie")));
+}
+
+TEST_F(ClientTest, cookies_of_the_request_and_of_the_user_are_one_field) {
+  server_->answer(
+      "HTTP/1.1 200 OK\r\nSet-Cookie: id=7; Path=/\r\nSet-Cookie: b=1; Path=/\r\nContent-Length: 0\r\n\r\n");
+  get("/login");
+  call(request("POST", "/page", "body", "cookie: b=2; c=3\r\nX-Mine: 1\r\n"));
+  EXPECT_THAT(server_->requests[1].head, HasSubstr("X-Mine: 1\r\nContent-Length: 4\r\nCookie: b=2; c=3; id=7\r\n\r\n"));
+  EXPECT_THAT(server_->requests[1].head, Not(HasSubstr("cookie:")));
+  EXPECT_EQ(server_->requests[1].body, "body");
+}
+
+TEST_F(ClientTest, an_unknown_coding_fails_only_who_asked_for_one) {
+  const std::string answer = "HTTP/1.1 200 OK\r\nContent-Encoding: lz4\r\nContent-Length: 2\r\n\r\nok";
+  for (const char* fields : {"", "Accept-Encoding: identity\r\n"}) {
+    server_->answer(answer);
+    const Response plain = call(request("GET", "/", "", fields));
+    EXPECT_EQ(plain.error, ErrorKind::kNone) << fields;
+    EXPECT_EQ(plain.body, "ok") << fields;
+  }
+  server_->answer(answer);
+  const Response asked = call(request("GET", "/", "", "accept-encoding: gzip\r\n"));
+  EXPECT_EQ(asked.error, ErrorKind::kDecode);
+  EXPECT_THAT(asked.detail, HasSubstr("gzip, deflate, br and zstd"));
 }
 
 }  // namespace

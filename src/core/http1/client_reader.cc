@@ -50,6 +50,10 @@ ResponseReader::State ResponseReader::parse_head() {
     const Parse parsed = heads_ != nullptr
                              ? heads_->parse(input, head_request_, scan_from_, buffer_->head, consumed, detail_)
                              : parse_response_head(input, head_request_, scan_from_, buffer_->head, consumed, detail_);
+    if (parsed == Parse::kFolded) {
+      unfold(area_, filled_);
+      continue;
+    }
     if (parsed == Parse::kBad) return fail(ErrorKind::kProtocol, detail_);
     if (parsed == Parse::kTooLarge) return fail(ErrorKind::kTooLarge, detail_);
     if (parsed == Parse::kMore) {
@@ -173,24 +177,29 @@ ResponseReader::State ResponseReader::finish(std::size_t surplus) {
 }
 
 bool ResponseReader::decode() {
-  if (buffer_->head.encoding == Encoding::kUnknown) {
-    fail(ErrorKind::kDecode, "a content encoding other than gzip, deflate and br");
-    return false;
+  Codings codings = codings_of(buffer_->head);
+  if (codings.count == 1 && codings.list[0] == Encoding::kUnknown) {
+    unknown_coding_ = true;
+    return true;
   }
   if (buffer_->decoder == nullptr) buffer_->decoder = std::make_unique<Decoder>();
-  buffer_->decoder->reset(buffer_->head.encoding);
-  buffer_->body.clear();
-  const Errc fed = buffer_->decoder->feed(body_, buffer_->body, body_bytes_max_);
-  if (fed == Errc::kTooLarge) {
-    fail(ErrorKind::kTooLarge, "the decoded body is larger than body_max");
-    return false;
+  std::string before;  // of a second coding: the result of the first
+  for (; codings.count > 0; --codings.count) {
+    before.swap(buffer_->body);
+    buffer_->body.clear();
+    buffer_->decoder->reset(codings.list[codings.count - 1]);
+    const Errc fed = buffer_->decoder->feed(body_, buffer_->body, body_bytes_max_);
+    if (fed == Errc::kTooLarge) {
+      fail(ErrorKind::kTooLarge, "the decoded body is larger than body_max");
+      return false;
+    }
+    if (fed != Errc::kOk || buffer_->decoder->finish() != Errc::kOk) {
+      fail(ErrorKind::kDecode, "the content encoding is broken");
+      return false;
+    }
+    buffer_->body.reserve(buffer_->body.size() + ResponseBuffer::kSlack);
+    body_ = buffer_->body;
   }
-  if (fed != Errc::kOk || buffer_->decoder->finish() != Errc::kOk) {
-    fail(ErrorKind::kDecode, "the content encoding is broken");
-    return false;
-  }
-  buffer_->body.reserve(buffer_->body.size() + ResponseBuffer::kSlack);
-  body_ = buffer_->body;
   return true;
 }
 

@@ -90,6 +90,8 @@ class ResponseReader {
   std::string take_piece();
   // After kDone.
   bool reusable() const { return reusable_; }
+  // The wanted body has a coding that nobody here knows, and is as it came.
+  bool has_unknown_coding() const { return unknown_coding_; }
   std::string_view body() const { return body_; }
   BufferPool::Lease take_buffer() { return std::move(buffer_); }
   uint64_t bytes_received() const { return bytes_received_; }
@@ -111,6 +113,7 @@ class ResponseReader {
   bool want_body_;
   bool has_head_ = false;
   bool reusable_ = false;
+  bool unknown_coding_ = false;
   bool spilled_ = false;  // part of the body has moved to ResponseBuffer::spill
   http1::ErrorKind error_ = http1::ErrorKind::kNone;
   uint64_t body_bytes_max_;

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <rapidcheck/gtest.h>
+#include <zlib.h>
 
 #include "core/http1/client_reader_testing.h"
 
@@ -178,7 +179,8 @@ TEST(ResponseReader, what_could_smuggle_is_refused) {
            std::string("Transfer-Encoding: chunked\r\nContent-Length: 2\r\n"),
            std::string("Content-Length: 2, 2\r\n"),
            std::string("Content-Length: -2\r\n"),
-           std::string("X: a\r\n Content-Length: 2\r\n"),
+           std::string("Content-Length: 2\r\n 2\r\n"),
+           std::string(" X: a\r\nContent-Length: 2\r\n"),
            std::string("X: a\rContent-Length: 2\r\n"),
            std::string("X: a\0b\r\n", 8),
            std::string("Content-Length : 2\r\n"),
@@ -221,15 +223,74 @@ TEST(ResponseReader, an_encoded_body_is_decoded) {
   EXPECT_EQ(read_every_way(response("Content-Encoding: gzip\r\nContent-Length: 0\r\n", "")).body, "");
 }
 
-TEST(ResponseReader, an_encoding_that_is_broken_or_unknown_fails_only_who_wants_the_body) {
+TEST(ResponseReader, an_encoding_that_is_broken_fails_only_who_wants_the_body) {
   const std::string broken = response("Content-Encoding: gzip\r\nContent-Length: 4\r\n", "junk");
-  const std::string unknown = response("Content-Encoding: zstd\r\nContent-Length: 4\r\n", "junk");
+  const std::string other = response("Content-Encoding: zstd\r\nContent-Length: 4\r\n", "junk");
   EXPECT_EQ(error_of(broken), ErrorKind::kDecode);
-  EXPECT_EQ(error_of(unknown), ErrorKind::kDecode);
+  EXPECT_EQ(error_of(other), ErrorKind::kDecode);
+  EXPECT_EQ(error_of(response("Content-Encoding: br, gzip\r\n", kGzipped)), ErrorKind::kDecode);
   EXPECT_EQ(error_of(response("Content-Encoding: gzip\r\n", kGzipped.substr(0, 20))), ErrorKind::kDecode);
   EXPECT_EQ(read_every_way(broken, {.want_body = false}).state, State::kDone);
-  EXPECT_EQ(read_every_way(unknown, {.want_body = false}).state, State::kDone);
+  EXPECT_EQ(read_every_way(other, {.want_body = false}).state, State::kDone);
   EXPECT_EQ(error_of(response("Content-Encoding: gzip\r\n", kGzipped), {.body_bytes_max = 10}), ErrorKind::kTooLarge);
+}
+
+TEST(ResponseReader, codings_over_each_other_are_undone_from_the_last_to_the_first) {
+  std::string twice;
+  {
+    z_stream stream{};
+    ASSERT_EQ(deflateInit2(&stream, 6, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    std::string in = kGzipped;
+    twice.resize(200);
+    stream.next_in = reinterpret_cast<Bytef*>(in.data());
+    stream.avail_in = static_cast<uInt>(in.size());
+    stream.next_out = reinterpret_cast<Bytef*>(twice.data());
+    stream.avail_out = static_cast<uInt>(twice.size());
+    ASSERT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
+    twice.resize(stream.total_out);
+    deflateEnd(&stream);
+  }
+  for (const char* fields : {"Content-Encoding: gzip, gzip\r\n", "Content-Encoding: gzip\r\nContent-Encoding: gzip\r\n",
+                             "Transfer-Encoding: gzip\r\nContent-Encoding: x-gzip\r\n"}) {
+    EXPECT_EQ(read_every_way(response(fields, twice)).body, "hello, gzip") << fields;
+  }
+  const std::string chunks = response("Transfer-Encoding: gzip, chunked\r\n", chunked(kGzipped, 7));
+  EXPECT_EQ(read_every_way(chunks).body, "hello, gzip");
+  EXPECT_EQ(error_of(response("Content-Encoding: gzip, gzip\r\n", twice), {.body_bytes_max = 20}),
+            ErrorKind::kTooLarge);
+}
+
+TEST(ResponseReader, a_body_of_an_unknown_coding_is_as_it_came) {
+  BufferPool pool;
+  const std::string input = response("Content-Encoding: lz4\r\nContent-Length: 4\r\n", "junk");
+  ResponseReader reader(pool, false, true, 100);
+  std::memcpy(reader.space().data(), input.data(), input.size());
+  ASSERT_EQ(reader.received(input.size()), State::kDone);
+  EXPECT_TRUE(reader.has_unknown_coding());
+  EXPECT_EQ(reader.body(), "junk");
+  EXPECT_EQ(read_every_way(response("Content-Encoding: gzip, lz4\r\n", "junk")).body, "junk");
+  EXPECT_EQ(read_every_way(response("Content-Encoding: UTF-8\r\n", "text")).body, "text");
+}
+
+TEST(ResponseReader, folded_fields_are_read_as_one_line) {
+  const std::string input = response("X: a\r\n b\r\n\t c\r\nY:\r\n d\r\nContent-Length: \r\n 2\r\n", "ok");
+  EXPECT_EQ(read_every_way(input).body, "ok");
+  BufferPool pool;
+  HeadMemory heads;
+  for (int round = 0; round < 3; ++round) {
+    ResponseReader reader(pool, false, true, 100, &heads);
+    std::memcpy(reader.space().data(), input.data(), input.size());
+    ASSERT_EQ(reader.received(input.size()), State::kDone);
+    EXPECT_EQ(reader.head().header("x"), "a   b  \t c");
+    EXPECT_EQ(reader.head().header("y"), "d");
+  }
+  EXPECT_EQ(read_every_way("HTTP/1.1 100 Go\r\nX: a\r\n b\r\n\r\n" + input).body, "ok");
+  EXPECT_EQ(read_every_way(response("X: a\r\n b\r\n", "\r\n ok\r\n ok")).body, "\r\n ok\r\n ok");
+}
+
+TEST(ResponseReader, a_status_beyond_the_classes_is_read) {
+  EXPECT_EQ(read_every_way(response("Content-Length: 2\r\n", "ok", "999 Odd")).status, 999);
+  EXPECT_EQ(error_of(response("Content-Length: 2\r\n", "ok", "099 Odd")), ErrorKind::kProtocol);
 }
 
 TEST(ResponseReader, buffers_are_used_again_for_responses_of_every_kind) {

@@ -1,6 +1,9 @@
 #include "core/http1/client_redirect.h"
 
+#include <algorithm>
+
 #include "core/base/bytes.h"
+#include "core/base/host_port.h"
 #include "core/http1/url.h"
 
 namespace bellwether::http1 {
@@ -15,20 +18,33 @@ bool is_credential(std::string_view name) {
   return iequals(name, "authorization") || iequals(name, "cookie") || iequals(name, "proxy-authorization");
 }
 
-std::string base_url(const Request& request) {
+// Where the request goes, as an URL.
+Url url_of(const Request& request) {
   const Origin& origin = *request.origin;
-  const bool six = origin.host.find(':') != std::string::npos;
-  return fmt::format("{}{}:{}{}", origin.tls ? "https://" : "http://",
-                     six ? fmt::format("[{}]", origin.host) : origin.host, origin.port, request.target);
+  return {origin.tls, origin.host, origin.port, std::string(request.target),
+          authority_of(origin.tls, origin.host, origin.port)};
+}
+
+// Whether the user chose a Host that is not where the request goes.
+bool has_other_host(const Request& request) {
+  constexpr std::string_view kName = "\r\nhost:";
+  const std::string_view head = request.head;
+  const auto at = std::search(head.begin(), head.end(), kName.begin(), kName.end(),
+                              [](char a, char b) { return ascii_lower(a) == b; });
+  if (at == head.end()) return false;
+  const std::string_view rest = head.substr(static_cast<std::size_t>(at - head.begin()) + kName.size());
+  const std::string_view value = trim(rest.substr(0, rest.find("\r\n")));
+  const Origin& origin = *request.origin;
+  return !iequals(value, authority_of(origin.tls, origin.host, origin.port)) &&
+         !iequals(value, to_string(HostPort{origin.host, origin.port}));
 }
 
 }  // namespace
 
-RedirectedRequest follow_redirect(const Request& request, int status, std::string_view location) {
+RedirectedRequest follow_redirect(const Request& request, const ResponseHead& redirect) {
   RedirectedRequest next;
-  auto base = parse_url(base_url(request));
-  if (!base) return next;
-  auto url = parse_url(resolve(*base, location));
+  const Url base = url_of(request);
+  const auto url = resolve(base, redirect.location);
   if (!url) return next;
   next.valid = true;
   next.tls = url->tls;
@@ -36,6 +52,7 @@ RedirectedRequest follow_redirect(const Request& request, int status, std::strin
   next.port = url->port;
   next.target = url->path_and_query;
 
+  const int status = redirect.status;
   const bool keeps_method = status == 307 || status == 308 || request.method == "GET" || request.method == "HEAD";
   next.method = keeps_method ? std::string(request.method) : "GET";
   if (keeps_method) next.body = std::string(request.body);
@@ -44,8 +61,10 @@ RedirectedRequest follow_redirect(const Request& request, int status, std::strin
 
   const Proxy* proxy = request.proxies == nullptr ? nullptr : request.proxies->find(url->tls, url->host);
   const bool absolute = proxy != nullptr && !url->tls;
-  next.head = fmt::format("{} {}{} HTTP/1.1\r\nHost: {}\r\n", next.method,
-                          absolute ? "http://" + url->authority : std::string(), next.target, url->authority);
+  next.head = fmt::format("{} {}{} HTTP/1.1\r\n", next.method, absolute ? "http://" + url->authority : std::string(),
+                          next.target);
+  const bool keeps_host = same_origin && has_other_host(request);
+  if (!keeps_host) next.head += fmt::format("Host: {}\r\n", url->authority);
   if (absolute && !proxy->authorization.empty()) {
     next.head += fmt::format("Proxy-Authorization: {}\r\n", proxy->authorization);
   }
@@ -56,8 +75,14 @@ RedirectedRequest follow_redirect(const Request& request, int status, std::strin
     const std::string_view name = line.substr(0, line.find(':'));
     // Credentials for a proxy go to that proxy only.
     if (request.proxies != nullptr && iequals(name, "proxy-authorization")) continue;
-    if (iequals(name, "host") || (!keeps_method && describes_body(name)) || (!same_origin && is_credential(name)))
+    if ((iequals(name, "host") && !keeps_host) || (!keeps_method && describes_body(name)) ||
+        (!same_origin && is_credential(name)))
       continue;
+    if (iequals(name, "cookie")) {
+      const std::string left = without_cookies_of(line.substr(name.size() + 1), redirect);
+      if (!left.empty()) next.head += fmt::format("{}: {}\r\n", name, left);
+      continue;
+    }
     next.head += line;
     next.head += "\r\n";
   }

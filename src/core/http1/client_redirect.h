@@ -29,6 +29,8 @@ struct RedirectedRequest {
   Request request(const CallLimits& limits, bool want_body) const;
 };
 
-RedirectedRequest follow_redirect(const Request& request, int status, std::string_view location);
+// REQUIRES a redirect that names a location. Of the request's own cookies those go along that the redirect does not set
+// anew. A Host that the user chose stays for a location without a host.
+RedirectedRequest follow_redirect(const Request& request, const ResponseHead& redirect);
 
 }  // namespace bellwether::http1

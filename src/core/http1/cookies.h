@@ -14,7 +14,7 @@ class CookieJar {
  public:
   static constexpr std::size_t kCookieBytesMax = 4096;     // name and value
   static constexpr std::size_t kAttributeBytesMax = 1024;  // a longer path, domain or date is ignored
-  static constexpr std::size_t kCookiesMax = 300;          // the oldest makes room
+  static constexpr std::size_t kCookiesMax = 300;          // the expired ones make room, then the oldest
 
   CookieJar();
   ~CookieJar();
@@ -34,7 +34,9 @@ class CookieJar {
   const std::string* find(std::string_view name) const;
 
   // Appends "a=1; b=2" for a request, nothing when no cookie applies: longer paths first, then older cookies first.
-  void append_header(std::string_view host, std::string_view target, bool secure, WallTime now, std::string& out) const;
+  // `own`: the pairs that the request brings; they come first, and replace the cookies of their names.
+  void append_header(std::string_view host, std::string_view target, bool secure, WallTime now, std::string& out,
+                     std::string_view own = {}) const;
 
  private:
   struct Cookie;
@@ -42,5 +44,8 @@ class CookieJar {
   void drop_all();
   std::unique_ptr<Store> cookies_;  // never empty when it is there
 };
+
+// The pairs of a Cookie field without those that the response sets anew: from then on the jar knows better.
+std::string without_cookies_of(std::string_view field, const ResponseHead& head);
 
 }  // namespace bellwether::http1

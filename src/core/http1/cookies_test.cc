@@ -134,6 +134,100 @@ TEST(Cookies, dates_of_any_past_delete) {
   }
 }
 
+TEST(Cookies, the_parts_of_a_date_may_be_strange) {
+  for (const char* date : {"14 Nov 2023 22:13:30GMT", "14th November 2023 22:13:30", "22:13:30 2023 nov 14",
+                           "Tue/14[Nov@2023{22:13:30}", "14 Nov 23 22:13:30 +0100", "14 Nov 2023AD 22:13:30",
+                           "14 Nov 1 2023 22:13:30", "2 14 Nov 2023 22:13:30 Dec 13 1999 01:01:01"}) {
+    const bool second_day = std::string_view(date).starts_with("2 14");
+    const std::string text = std::string("a=1; Expires=") + date;
+    EXPECT_EQ(back(text, after(9)), second_day ? "" : "a=1") << date;
+    EXPECT_EQ(back(text, after(10)), "") << date;
+  }
+}
+
+TEST(Cookies, a_day_that_no_month_has_is_no_date) {
+  for (const char* date :
+       {"30 Feb 2000 00:00:00", "29 Feb 2001 00:00:00", "31 Apr 2000 00:00:00", "0 Nov 2000 00:00:00",
+        "14 Nov 2000 00:00:60", "14 Nov 20000 00:00:00", "014 Nov 2000 00:00:00", "14 Nov 2000 000:00:00"}) {
+    EXPECT_EQ(back(std::string("a=1; Expires=") + date), "a=1") << date;
+  }
+  EXPECT_EQ(back("a=1; Expires=29 Feb 2000 00:00:00"), "");
+  EXPECT_EQ(back("a=1; Expires=31 Dec 2000 00:00:00"), "");
+}
+
+TEST_F(CookiesInJar, of_an_attribute_given_twice_the_last_one_counts) {
+  jar.store("a=1; Path=/x; Path=/y", "h", "/", kNow);
+  EXPECT_EQ(sent(jar, "h", "/x"), "");
+  EXPECT_EQ(sent(jar, "h", "/y"), "a=1");
+  jar.store("b=1; Path=/x; Path=y", "h", "/d/page", kNow);  // no path: that of the request
+  EXPECT_EQ(sent(jar, "h", "/x"), "");
+  EXPECT_EQ(sent(jar, "h", "/d"), "b=1");
+  jar.store("c=1; Path=/x; Path", "h", "/e/page", kNow);
+  EXPECT_EQ(sent(jar, "h", "/e"), "c=1");
+
+  jar.clear();
+  jar.store("a=1; Domain=other.org; Domain=example.org", "www.example.org", "/", kNow);
+  EXPECT_EQ(sent(jar, "example.org", "/"), "a=1");
+  jar.store("b=1; Domain=example.org; Domain=other.org", "www.example.org", "/", kNow);
+  EXPECT_EQ(sent(jar, "www.example.org", "/"), "a=1");
+  jar.store("c=1; Domain=example.org; Domain=www.example.org", "www.example.org", "/", kNow);
+  EXPECT_EQ(sent(jar, "example.org", "/"), "a=1");
+  jar.store("d=1; Domain=example.org; Domain=", "www.example.org", "/", kNow);  // an empty one is ignored
+  EXPECT_EQ(sent(jar, "example.org", "/"), "a=1; d=1");
+}
+
+TEST(Cookies, of_times_given_twice_the_last_that_can_be_read_counts) {
+  EXPECT_EQ(back("a=1; Max-Age=0; Max-Age=10"), "a=1");
+  EXPECT_EQ(back("a=1; Max-Age=10; Max-Age=0"), "");
+  EXPECT_EQ(back("a=1; Max-Age=0; Max-Age=soon"), "");
+  EXPECT_EQ(back("a=1; Expires=1 Jan 1970 00:00:00; Expires=1 Jan 2024 00:00:00"), "a=1");
+  EXPECT_EQ(back("a=1; Expires=1 Jan 2024 00:00:00; Expires=1 Jan 1970 00:00:00"), "");
+  EXPECT_EQ(back("a=1; Expires=1 Jan 1970 00:00:00; Expires=never"), "");
+}
+
+TEST(Cookies, an_age_may_have_any_number_of_digits) {
+  const std::string long_age = "a=1; Max-Age=99999999999999999999999999";
+  EXPECT_EQ(back(long_age, after(399 * 86400)), "a=1");
+  EXPECT_EQ(back(long_age, after(400 * 86400)), "");
+  EXPECT_EQ(back("a=1; Max-Age=-99999999999999999999999999"), "");
+  EXPECT_EQ(back("a=1; Max-Age=-"), "a=1");
+  EXPECT_EQ(back("a=1; Max-Age=+5", after(10)), "a=1");
+}
+
+TEST_F(CookiesInJar, the_pairs_of_a_request_come_first_and_win) {
+  jar.store("a=1", "h", "/", kNow);
+  jar.store("b=2", "h", "/", kNow);
+  const auto with = [&](std::string_view own) {
+    std::string out;
+    jar.append_header("h", "/", false, kNow, out, own);
+    return out;
+  };
+  EXPECT_EQ(with("c=3"), "c=3; a=1; b=2");
+  EXPECT_EQ(with("x=0;b=9"), "x=0;b=9; a=1");
+  EXPECT_EQ(with("b=9; a=8"), "b=9; a=8");
+  EXPECT_EQ(with("B=9"), "B=9; a=1; b=2");
+  jar.clear();
+  EXPECT_EQ(with("c=3"), "c=3");
+}
+
+TEST(Cookies, pairs_that_a_response_sets_are_taken_from_a_field) {
+  ResponseHead head;
+  head.field_count = 2;
+  head.fields[0] = {"Set-Cookie", " a = 1; Path=/"};
+  head.fields[1] = {"X", "b=2"};
+  EXPECT_EQ(without_cookies_of("a=0; b=1;c=2", head), "b=1; c=2");
+  EXPECT_EQ(without_cookies_of("a=0", head), "");
+}
+
+TEST_F(CookiesInJar, expired_ones_make_room_first) {
+  jar.store("old=1", "h", "/", kNow);
+  jar.store("gone=1; Max-Age=5", "h", "/", kNow);
+  for (std::size_t i = 2; i <= CookieJar::kCookiesMax; ++i) {
+    jar.store("c" + std::to_string(i) + "=1", "h", "/", after(10));
+  }
+  EXPECT_TRUE(sent(jar, "h", "/", false, after(10)).starts_with("old=1; c2=1"));
+}
+
 TEST(Cookies, what_is_no_date_is_ignored) {
   for (const char* date : {"", "never", "32 Nov 2000 00:00:00", "14 Nov 1600 00:00:00", "14 Nov 2000 24:00:00",
                            "14 Nov 2000 00:60:00", "14 Nov 2000", "14 Foo 2000 00:00:00", "14 Nov 2000 0:0"}) {

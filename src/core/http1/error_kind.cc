@@ -33,7 +33,7 @@ constexpr std::array<Text, kErrorKinds> kTexts{{
     {"protocol", "the answer was not valid HTTP (is this an HTTP port, and http or https as it should be?)"},
     {"too_large", "response head or body over its size limit"},
     {"decode", "the response's content encoding was broken"},
-    {"redirect", "too many redirects, or one that cannot be followed"},
+    {"redirect", "a redirect that cannot be followed"},
     {"template", "a value that the request needs was missing, so it was not sent (did an earlier step fail?)"},
     {"interrupted", "still running when the run ended"},
     {"script", "the function of the script failed (its message is among the notes of the run)"},

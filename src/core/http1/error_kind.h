@@ -25,7 +25,7 @@ enum class ErrorKind : uint8_t {
   kProtocol,     // not HTTP, or HTTP that contradicts itself
   kTooLarge,     // head or body over its limit
   kDecode,       // content encoding broken
-  kRedirect,     // too many redirects, or an unusable one
+  kRedirect,     // an unusable redirect
   kTemplate,     // a value the request needs was missing: nothing was sent
   kInterrupted,  // still running when the run ended
   kScript,       // a program that does the step's work failed

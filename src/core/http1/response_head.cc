@@ -1,5 +1,7 @@
 #include "core/http1/response_head.h"
 
+#include <algorithm>
+
 #include "core/base/bytes.h"
 #include "core/http1/head_fields.h"
 
@@ -24,7 +26,7 @@ bool parse_status_line(std::string_view line, ResponseHead& out) {
   if (line.size() > 12 && line[12] != ' ') return false;
   out.minor_version = line[7] - '0';
   out.status = (line[9] - '0') * 100 + (line[10] - '0') * 10 + (line[11] - '0');
-  return out.status >= 100 && out.status <= 599;
+  return out.status >= 100;
 }
 
 Encoding encoding_of(std::string_view value) {
@@ -32,9 +34,31 @@ Encoding encoding_of(std::string_view value) {
   if (iequals(value, "br")) return Encoding::kBrotli;
   if (iequals(value, "zstd")) return Encoding::kZstd;
   if (iequals(value, "deflate")) return Encoding::kDeflate;
-  if (value.empty() || iequals(value, "identity")) return Encoding::kIdentity;
+  if (value.find(',') != std::string_view::npos) return Encoding::kSeveral;
+  // Words that servers write for no coding, among them names of character sets and of S3's framing.
+  for (const std::string_view none :
+       {"", "identity", "none", "binary", "7bit", "8bit", "utf-8", "utf8", "aws-chunked"}) {
+    if (iequals(value, none)) return Encoding::kIdentity;
+  }
   return Encoding::kUnknown;
 }
+
+// Adds the codings of a list. False: one is unknown, or they are too many.
+bool add_codings(std::string_view list, bool of_transfer, Codings& out) {
+  while (!list.empty()) {
+    const std::string_view item = list.substr(0, list.find(','));
+    list.remove_prefix(std::min(item.size() + 1, list.size()));
+    const std::string_view token = trim(item);
+    if (of_transfer && iequals(token, "chunked")) continue;
+    const Encoding one = encoding_of(token);
+    if (one == Encoding::kIdentity) continue;
+    if (one == Encoding::kUnknown || out.count == kCodingsMax) return false;
+    out.list[out.count++] = one;
+  }
+  return true;
+}
+
+bool is_folded(std::string_view line) { return line.front() == ' ' || line.front() == '\t'; }
 
 // Reads fields up to the empty line and takes them off `text`. kMore: the text ends before it.
 Parse parse_fields(std::string_view& text, ResponseHead& out, LengthFields& lengths, const char*& reason) {
@@ -43,16 +67,20 @@ Parse parse_fields(std::string_view& text, ResponseHead& out, LengthFields& leng
     if (!take_line(text, line)) return Parse::kMore;
     if (line.empty()) return Parse::kDone;
     if (out.field_count == ResponseHead::kFieldsMax) {
+      if (is_folded(line)) return Parse::kFolded;
       reason = "more than 128 header fields";
       return Parse::kTooLarge;
     }
     Field& field = out.fields[out.field_count++];
-    if (!split_field(line, field, reason) || !lengths.note(field, reason)) return Parse::kBad;
+    if (!split_field(line, field, reason)) [[unlikely]] {
+      return is_folded(line) && out.field_count > 1 ? Parse::kFolded : Parse::kBad;
+    }
+    if (!lengths.note(field, reason)) return Parse::kBad;
     if (is_field(field.name, "location")) out.location = field.value;
     if (is_field(field.name, "set-cookie")) out.has_set_cookie = true;
     if (is_field(field.name, "content-encoding")) {
       // Two fields mean one coding over the other, as a list does.
-      out.encoding = out.encoding == Encoding::kIdentity ? encoding_of(field.value) : Encoding::kUnknown;
+      out.encoding = out.encoding == Encoding::kIdentity ? encoding_of(field.value) : Encoding::kSeveral;
     }
   }
 }
@@ -75,7 +103,7 @@ bool decide_framing(const LengthFields& lengths, bool head_request, ResponseHead
   } else {
     out.framing = Framing::kUntilClose;
   }
-  if (lengths.other_coding) out.encoding = Encoding::kUnknown;
+  if (lengths.other_coding) out.encoding = Encoding::kSeveral;
   // HTTP/1.0 knows no transfer codings: the bytes behind such a message cannot be trusted (RFC 9112 §6.1).
   const bool doubtful = lengths.has_transfer_encoding && out.minor_version == 0;
   if (out.framing == Framing::kUntilClose || doubtful) out.keep_alive = false;
@@ -89,6 +117,28 @@ std::string_view ResponseHead::header(std::string_view name) const {
     if (iequals(fields[i].name, name)) return fields[i].value;
   }
   return {};
+}
+
+void unfold(char* input, std::size_t size) {
+  std::string_view rest(input, size);
+  std::string_view line;
+  while (take_line(rest, line) && !line.empty()) {
+    if (!rest.starts_with(' ') && !rest.starts_with('\t')) continue;
+    char* const end = input + (size - rest.size());  // behind the line feed
+    std::fill(input + (line.data() + line.size() - input), end, ' ');
+  }
+}
+
+Codings codings_of(const ResponseHead& head) {
+  Codings out;
+  for (const bool of_transfer : {false, true}) {
+    for (uint16_t i = 0; i < head.field_count; ++i) {
+      const Field& field = head.fields[i];
+      const bool fits = iequals(field.name, of_transfer ? "transfer-encoding" : "content-encoding");
+      if (fits && !add_codings(field.value, of_transfer, out)) return {.list = {Encoding::kUnknown}, .count = 1};
+    }
+  }
+  return out;
 }
 
 Parse parse_response_head(std::string_view input, bool head_request, std::size_t& scan_from, ResponseHead& out,

@@ -9,9 +9,10 @@
 
 namespace bellwether::http1 {
 
-enum class Parse : uint8_t { kDone, kMore, kBad, kTooLarge };
+enum class Parse : uint8_t { kDone, kMore, kBad, kTooLarge, kFolded };
 
-enum class Encoding : uint8_t { kIdentity, kGzip, kDeflate, kBrotli, kZstd, kUnknown };
+// kSeveral: one coding over the other, and codings of the transfer; codings_of() says which.
+enum class Encoding : uint8_t { kIdentity, kGzip, kDeflate, kBrotli, kZstd, kSeveral, kUnknown };
 
 struct Field {
   std::string_view name;
@@ -27,7 +28,7 @@ struct ResponseFacts {
     kUntilClose,
   };
 
-  int status = 0;  // 100..599
+  int status = 0;  // 100..999; above 599 a failure of the server (RFC 9110 §15)
   int minor_version = 1;
   Framing framing = Framing::kNone;
   uint64_t content_length = 0;  // kLength only
@@ -52,10 +53,23 @@ struct ResponseHead : ResponseFacts {
 //   kDone: `out` is complete, its views point into `input`, and the body begins at `consumed`.
 //   kMore: call again with more bytes behind the same ones; `scan_from` keeps the place (0 at first).
 //   kBad, kTooLarge: `reason` says what is wrong.
+//   kFolded: call again after unfold() of the same bytes, with the same `scan_from`.
 // `head_request`: the request was HEAD, so the response has no body, regardless of its fields. A malformed head is
-// refused at its first wrong byte. Line ends are CR LF or a bare LF (RFC 9112 §2.2); a bare CR, folded lines and
+// refused at its first wrong byte. Line ends are CR LF or a bare LF (RFC 9112 §2.2); a bare CR and
 // contradicting or ambiguous lengths are refused.
 Parse parse_response_head(std::string_view input, bool head_request, std::size_t& scan_from, ResponseHead& out,
                           std::size_t& consumed, const char*& reason);
+
+// Replaces the line ends within fields by spaces (RFC 9112 §5.2), in the head with which `input` begins.
+void unfold(char* input, std::size_t size);
+
+// The codings of the body that are to be undone, the last one applied last, without those that change nothing. A single
+// kUnknown when one of them is unknown, or they are more than kCodingsMax.
+constexpr std::size_t kCodingsMax = 4;
+struct Codings {
+  std::array<Encoding, kCodingsMax> list{};
+  std::size_t count = 0;
+};
+Codings codings_of(const ResponseHead& head);
 
 }  // namespace bellwether::http1

@@ -59,12 +59,15 @@ TEST(ResponseHead, the_reason_phrase_may_be_missing) {
   EXPECT_EQ(with_fields("", "HTTP/1.1 404").head.status, 404);
   EXPECT_EQ(with_fields("", "HTTP/1.1 404 ").head.status, 404);
   EXPECT_EQ(with_fields("", "HTTP/1.0 599 Odd \xc3\xa9").head.status, 599);
+  for (const char* line : {"HTTP/1.1 600 Odd", "HTTP/1.1 999"}) {
+    EXPECT_EQ(with_fields("", line).state, Parse::kDone) << line;
+  }
 }
 
 TEST(ResponseHead, what_is_no_status_line_is_refused) {
   for (const char* line :
        {"HTTP/2.0 200 OK", "HTTP/1.2 200 OK", "HTTP/1.1  200 OK", "HTTP/1.1 20 OK", "HTTP/1.1 2000 OK",
-        "HTTP/1.1 099 OK", "HTTP/1.1 600 OK", "http/1.1 200 OK", "HTTP/1.1200 OK", "HTTP/1.1 2x0 OK", "HTTP/1.1",
+        "HTTP/1.1 099 OK", "HTTP/1.1 000 OK", "http/1.1 200 OK", "HTTP/1.1200 OK", "HTTP/1.1 2x0 OK", "HTTP/1.1",
         "HTTP/1.1 ", "ICY 200 OK", " HTTP/1.1 200 OK", "<html>", ""}) {
     EXPECT_EQ(with_fields("Content-Length: 0\r\n", line).state, Parse::kBad) << line;
   }
@@ -87,7 +90,7 @@ TEST(ResponseHead, the_framing_follows_rfc_9112) {
   EXPECT_EQ(with_fields("Transfer-Encoding: Chunked\r\n").head.framing, Framing::kChunked);
   EXPECT_EQ(with_fields("Transfer-Encoding: gzip, chunked\r\n").head.framing, Framing::kChunked);
   EXPECT_EQ(with_fields("Transfer-Encoding: gzip\r\n").head.framing, Framing::kUntilClose);
-  EXPECT_EQ(with_fields("Transfer-Encoding: gzip, chunked\r\n").head.encoding, Encoding::kUnknown);
+  EXPECT_EQ(with_fields("Transfer-Encoding: gzip, chunked\r\n").head.encoding, Encoding::kSeveral);
   EXPECT_EQ(with_fields("Transfer-Encoding: Chunked\r\n").head.encoding, Encoding::kIdentity);
   EXPECT_EQ(with_fields("Transfer-Encoding: chunked, gzip\r\n").head.framing, Framing::kUntilClose);
 }
@@ -127,12 +130,52 @@ TEST(ResponseHead, the_content_encoding_is_known) {
   EXPECT_EQ(with_fields("Content-Encoding: ZSTD\r\n").head.encoding, Encoding::kZstd);
   EXPECT_EQ(with_fields("Content-Encoding: deflate\r\n").head.encoding, Encoding::kDeflate);
   EXPECT_EQ(with_fields("Content-Encoding: identity\r\n").head.encoding, Encoding::kIdentity);
-  EXPECT_EQ(with_fields("Content-Encoding: gzip, br\r\n").head.encoding, Encoding::kUnknown);
+  EXPECT_EQ(with_fields("Content-Encoding: lz4\r\n").head.encoding, Encoding::kUnknown);
+  for (const char* none : {"none", "UTF-8", "binary", "aws-chunked", ""}) {
+    EXPECT_EQ(with_fields("Content-Encoding: " + std::string(none) + "\r\n").head.encoding, Encoding::kIdentity)
+        << none;
+  }
 }
 
-TEST(ResponseHead, two_content_encodings_are_as_unknown_in_two_fields_as_in_one) {
-  EXPECT_EQ(with_fields("Content-Encoding: gzip\r\nContent-Encoding: br\r\n").head.encoding, Encoding::kUnknown);
-  EXPECT_EQ(with_fields("Content-Encoding: gzip\r\nContent-Encoding: gzip\r\n").head.encoding, Encoding::kUnknown);
+std::vector<Encoding> codings_in(const std::string& fields) {
+  const std::string input = "HTTP/1.1 200 OK\r\n" + fields + "\r\n";
+  const Codings found = codings_of(parse_response(input).head);
+  return {found.list.begin(), found.list.begin() + static_cast<std::ptrdiff_t>(found.count)};
+}
+
+TEST(ResponseHead, codings_come_in_the_order_in_which_they_were_applied) {
+  using Order = std::vector<Encoding>;
+  const Order both{Encoding::kGzip, Encoding::kBrotli};
+  EXPECT_EQ(codings_in("Content-Encoding: gzip, br\r\n"), both);
+  EXPECT_EQ(codings_in("Content-Encoding: gzip\r\nX: y\r\nContent-Encoding: br\r\n"), both);
+  EXPECT_EQ(codings_in("Transfer-Encoding: br, chunked\r\nContent-Encoding: gzip\r\n"), both);
+  EXPECT_EQ(codings_in("Content-Encoding: ,gzip,, identity ,br,\r\n"), both);
+  EXPECT_EQ(codings_in("Transfer-Encoding: identity, chunked\r\n"), Order());
+  EXPECT_EQ(codings_in("Content-Encoding: gzip, lz4, br\r\n"), Order{Encoding::kUnknown});
+  EXPECT_EQ(codings_in("Content-Encoding: br, br, br, br, br\r\n"), Order{Encoding::kUnknown});
+  EXPECT_EQ(codings_in("Content-Encoding: br, br, br, br\r\n").size(), kCodingsMax);
+}
+
+TEST(ResponseHead, several_codings_are_told_from_one) {
+  for (const char* fields : {"Content-Encoding: gzip, br\r\n", "Content-Encoding: br\r\nContent-Encoding: gzip\r\n",
+                             "Transfer-Encoding: gzip, chunked\r\n"}) {
+    EXPECT_EQ(with_fields(fields).head.encoding, Encoding::kSeveral) << fields;
+  }
+}
+
+TEST(ResponseHead, a_folded_line_is_told_from_a_wrong_one) {
+  EXPECT_EQ(with_fields("X: 1\r\n folded\r\n").state, Parse::kFolded);
+  EXPECT_EQ(with_fields("X: 1\r\n\tfolded\r\n").state, Parse::kFolded);
+  EXPECT_EQ(with_fields(" folded\r\nX: 1\r\n").state, Parse::kBad);
+  std::string full;
+  for (std::size_t i = 0; i < ResponseHead::kFieldsMax; ++i) full += "a: b\r\n";
+  EXPECT_EQ(with_fields(full + " folded\r\n").state, Parse::kFolded);
+}
+
+TEST(ResponseHead, unfolding_ends_with_the_head) {
+  std::string input = "HTTP/1.1 200 OK\r\nA: 1\r\n 2\n\t3\r\nB: 4\r\n \r\n\r\n body\r\n body";
+  unfold(input.data(), input.size());
+  EXPECT_EQ(input, "HTTP/1.1 200 OK\r\nA: 1   2 \t3\r\nB: 4   \r\n\r\n body\r\n body");
 }
 
 TEST(ResponseHead, what_two_readers_could_take_differently_is_refused) {
@@ -147,8 +190,7 @@ TEST(ResponseHead, what_two_readers_could_take_differently_is_refused) {
            std::string("Content-Length: 18446744073709551616\r\n"),
            std::string("Content-Length: 1\r\nTransfer-Encoding: chunked\r\n"),
            std::string("Transfer-Encoding: identity\r\nContent-Length: 1\r\n"),
-           std::string("X: 1\r\n folded\r\n"),
-           std::string("X: 1\r\n\tfolded\r\n"),
+           std::string(" folded\r\n"),
            std::string("Content-Length : 1\r\n"),
            std::string(": no name\r\n"),
            std::string("no colon\r\n"),

@@ -1,6 +1,10 @@
 #include "core/http1/url.h"
 
+#include <algorithm>
+
 #include "core/base/bytes.h"
+#include "core/base/encoding.h"
+#include "core/base/host_name.h"
 
 namespace bellwether::http1 {
 namespace {
@@ -54,36 +58,91 @@ bool split_authority(std::string_view authority, bool tls, UrlView& out) {
   return true;
 }
 
-// RFC 3986 §5.2.4.
-std::string remove_dot_segments(std::string_view path) {
+// The size of the scheme before its colon; 0: none.
+std::size_t scheme_size(std::string_view reference) {
+  const auto is_letter = [](char c) { return ascii_lower(c) >= 'a' && ascii_lower(c) <= 'z'; };
+  std::size_t size = 0;
+  while (size < reference.size() &&
+         (is_letter(reference[size]) ||
+          (size > 0 && std::string_view("0123456789+-.").find(reference[size]) != std::string_view::npos))) {
+    ++size;
+  }
+  return size < reference.size() && reference[size] == ':' ? size : 0;
+}
+
+// The reference without the characters that browsers ignore and without its fragment, with slashes for backslashes
+// before the query.
+std::string cleaned(std::string_view reference) {
+  const auto is_blank = [](char c) { return static_cast<unsigned char>(c) <= ' '; };
+  while (!reference.empty() && is_blank(reference.front())) reference.remove_prefix(1);
+  while (!reference.empty() && is_blank(reference.back())) reference.remove_suffix(1);
+  std::string out(reference.substr(0, reference.find('#')));
+  std::erase_if(out, [](char c) { return c == '\t' || c == '\r' || c == '\n'; });
+  std::replace(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(std::min(out.find('?'), out.size())), '\\', '/');
+  return out;
+}
+
+// Percent-encodes what must not be sent: controls, spaces, bytes above ASCII, and `others`. Escapes stay.
+void append_encoded(std::string_view text, std::string_view others, std::string& out) {
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte > 0x20 && byte < 0x7f && others.find(c) == std::string_view::npos) {
+      out += c;
+    } else {
+      append_percent_encoded({&c, 1}, out);
+    }
+  }
+}
+
+// How many dots a segment of a path is, also when they are escaped: 1, 2, or 0 for any other segment.
+int dots_of(std::string_view segment) {
+  int dots = 0;
+  while (!segment.empty() && dots < 3) {
+    const bool plain = segment.front() == '.';
+    if (!plain && !iequals(segment.substr(0, 3), "%2e")) return 0;
+    segment.remove_prefix(plain ? 1 : 3);
+    ++dots;
+  }
+  return dots < 3 ? dots : 0;
+}
+
+// REQUIRES a path that begins with a slash.
+std::string normal_path(std::string_view path) {
   std::string out;
   while (!path.empty()) {
-    if (path.starts_with("../")) {
-      path.remove_prefix(3);
-    } else if (path.starts_with("./")) {
-      path.remove_prefix(2);
-    } else if (path.starts_with("/./")) {
-      path.remove_prefix(2);
-    } else if (path == "/.") {
-      path = "/";
-    } else if (path.starts_with("/../") || path == "/..") {
-      path = path == "/.." ? std::string_view("/") : path.substr(3);
-      const std::size_t slash = out.rfind('/');
-      out.resize(slash == std::string::npos ? 0 : slash);
-    } else if (path == "." || path == "..") {
-      path = {};
-    } else {
-      const std::size_t next = path.find('/', 1);
-      out += path.substr(0, next);
-      path = next == std::string_view::npos ? std::string_view{} : path.substr(next);
+    path.remove_prefix(1);
+    const std::string_view segment = path.substr(0, path.find('/'));
+    path.remove_prefix(segment.size());
+    const int dots = dots_of(segment);
+    if (dots == 2) out.resize(out.empty() ? 0 : out.rfind('/'));
+    if (dots == 0) {
+      out += '/';
+      append_encoded(segment, "\"#<>?^`{}", out);
+    } else if (path.empty()) {
+      out += '/';
     }
   }
   return out;
 }
 
-bool has_scheme(std::string_view reference) {
-  const std::size_t end = reference.find_first_of(":/?#");
-  return end != std::string_view::npos && end > 0 && reference[end] == ':';
+// The host and port of a reference. False when it names none that can be reached.
+bool take_authority(std::string_view authority, Url& out) {
+  if (authority.find('@') != std::string_view::npos) return false;
+  std::string text(authority);
+  if (!authority.starts_with('[')) {
+    const std::string_view host = authority.substr(0, authority.find(':'));
+    const auto plain = percent_decoded(host);
+    if (!plain || has_forbidden(*plain) || plain->find_first_of(":/?#@") != std::string::npos) return false;
+    auto ascii = ascii_host(*plain);
+    if (!ascii) return false;
+    text = *ascii + std::string(authority.substr(host.size()));
+  }
+  UrlView view;
+  if (!split_authority(text, out.tls, view)) return false;
+  out.host = std::string(view.host);
+  for (char& c : out.host) c = ascii_lower(c);
+  out.port = view.port;
+  return true;
 }
 
 }  // namespace
@@ -119,23 +178,50 @@ Result<Url> parse_url(std::string_view text) {
   return url;
 }
 
-std::string resolve(const Url& base, std::string_view reference) {
-  reference = reference.substr(0, reference.find('#'));
-  if (has_scheme(reference)) return std::string(reference);
-  const std::string scheme = base.tls ? "https:" : "http:";
-  if (reference.starts_with("//")) return scheme + std::string(reference);
-  const std::string root = fmt::format("{}//{}", scheme, base.authority);
+std::string authority_of(bool tls, std::string_view host, uint16_t port) {
+  const bool six = host.find(':') != std::string_view::npos;
+  std::string out = six ? fmt::format("[{}]", host) : std::string(host);
+  if (port != (tls ? 443 : 80)) out += fmt::format(":{}", port);
+  return out;
+}
+
+Result<Url> resolve(const Url& base, std::string_view reference) {
+  const std::string text = cleaned(reference);
+  std::string_view rest = text;
+  Url url = base;
+  bool names_host = false;
+  if (const std::size_t scheme = scheme_size(rest); scheme != 0) {
+    url.tls = iequals(rest.substr(0, scheme), "https");
+    if (!url.tls && !iequals(rest.substr(0, scheme), "http")) {
+      return fail(Errc::kUnsupported, "'{}' is neither http nor https", rest.substr(0, 200));
+    }
+    names_host = url.tls != base.tls;
+    rest.remove_prefix(scheme + 1);
+  }
+  names_host |= rest.starts_with("//");
+  if (names_host) {
+    while (rest.starts_with('/')) rest.remove_prefix(1);
+    const std::string_view authority = rest.substr(0, rest.find_first_of("/?"));
+    if (!take_authority(authority, url)) return fail(Errc::kInvalid, "'{}' is no host", authority.substr(0, 200));
+    rest.remove_prefix(authority.size());
+  }
   const std::string_view base_target = base.path_and_query;
   const std::string_view base_path = base_target.substr(0, base_target.find('?'));
-  if (reference.empty()) return root + base.path_and_query;
-  if (reference.starts_with('?')) return root + std::string(base_path) + std::string(reference);
-
-  const std::string_view path = reference.substr(0, reference.find('?'));
-  const std::string_view query = reference.substr(path.size());
-  const std::string merged = path.starts_with('/')
-                                 ? std::string(path)
-                                 : std::string(base_path.substr(0, base_path.rfind('/') + 1)) + std::string(path);
-  return root + remove_dot_segments(merged) + std::string(query);
+  const std::string_view path = rest.substr(0, rest.find('?'));
+  const std::string_view query = rest.substr(path.size());
+  std::string target;
+  if (names_host || path.starts_with('/')) {
+    target = normal_path(path.empty() ? std::string_view("/") : path);
+  } else if (path.empty()) {
+    target = normal_path(base_path);
+    if (rest.empty()) append_encoded(base_target.substr(base_path.size()), "\"#<>'", target);
+  } else {
+    target = normal_path(std::string(base_path.substr(0, base_path.rfind('/') + 1)) + std::string(path));
+  }
+  append_encoded(query, "\"#<>'", target);
+  url.path_and_query = std::move(target);
+  url.authority = authority_of(url.tls, url.host, url.port);
+  return url;
 }
 
 }  // namespace bellwether::http1

@@ -33,7 +33,12 @@ Errc split_url(std::string_view text, UrlView& out);
 // The same with an error that names the fault.
 Result<Url> parse_url(std::string_view text);
 
-// The absolute URL that `reference` means in a document at `base` (RFC 3986 §5), without its fragment.
-std::string resolve(const Url& base, std::string_view reference);
+// Host and port as in the Host field: with brackets where they are needed, and the port if it is not the scheme's.
+std::string authority_of(bool tls, std::string_view host, uint16_t port);
+
+// The URL that `reference` means in a document at `base`, without its fragment, as browsers read it (RFC 3986 §5 and
+// the URL standard): blanks around it are ignored, backslashes are slashes, characters that must not be sent become
+// escapes, and a host in other letters becomes ASCII. Error: it is no http or https URL.
+Result<Url> resolve(const Url& base, std::string_view reference);
 
 }  // namespace bellwether::http1

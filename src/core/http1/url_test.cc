@@ -84,15 +84,20 @@ TEST(Url, a_user_name_is_refused_with_advice_but_an_at_sign_in_the_path_is_fine)
   EXPECT_TRUE(parse_url("http://h/@me"));
 }
 
+// The URL that a reference means, written out; "refused".
+std::string resolved(std::string_view base, std::string_view reference) {
+  const auto url = resolve(parse_url(base).value(), reference);
+  if (!url) return "refused";
+  return (url->tls ? "https://" : "http://") + url->authority + url->path_and_query;
+}
+
 TEST(Url, references_mean_what_rfc_3986_says) {
-  const auto base = parse_url("http://a/b/c/d;p?q");
-  ASSERT_TRUE(base);
   const std::pair<const char*, const char*> kExamples[] = {
       {"g", "http://a/b/c/g"},
       {"./g", "http://a/b/c/g"},
       {"g/", "http://a/b/c/g/"},
       {"/g", "http://a/g"},
-      {"//g", "http://g"},
+      {"//g", "http://g/"},
       {"?y", "http://a/b/c/d;p?y"},
       {"g?y", "http://a/b/c/g?y"},
       {"#s", "http://a/b/c/d;p?q"},
@@ -127,25 +132,98 @@ TEST(Url, references_mean_what_rfc_3986_says) {
       {"g?y/../x", "http://a/b/c/g?y/../x"},
       {"https://other/x", "https://other/x"},
   };
-  for (const auto& [reference, meaning] : kExamples) EXPECT_EQ(resolve(*base, reference), meaning) << reference;
+  for (const auto& [reference, meaning] : kExamples) {
+    EXPECT_EQ(resolved("http://a/b/c/d;p?q", reference), meaning) << reference;
+  }
 }
 
 TEST(Url, a_reference_keeps_scheme_and_port) {
-  EXPECT_EQ(resolve(*parse_url("https://h:8443/a"), "/b"), "https://h:8443/b");
-  EXPECT_EQ(resolve(*parse_url("https://h:8443/a"), "//g/b"), "https://g/b");
-  EXPECT_EQ(resolve(*parse_url("http://[::1]:81/a"), "b"), "http://[::1]:81/b");
+  EXPECT_EQ(resolved("https://h:8443/a", "/b"), "https://h:8443/b");
+  EXPECT_EQ(resolved("https://h:8443/a", "//g/b"), "https://g/b");
+  EXPECT_EQ(resolved("http://[::1]:81/a", "b"), "http://[::1]:81/b");
+}
+
+TEST(Url, the_port_of_the_scheme_is_left_out) {
+  EXPECT_EQ(authority_of(false, "h", 80), "h");
+  EXPECT_EQ(authority_of(true, "h", 443), "h");
+  EXPECT_EQ(authority_of(true, "h", 80), "h:80");
+  EXPECT_EQ(authority_of(false, "::1", 80), "[::1]");
+  EXPECT_EQ(authority_of(false, "::1", 81), "[::1]:81");
+  EXPECT_EQ(resolved("http://h/", "http://g:80/x"), "http://g/x");
+  EXPECT_EQ(resolved("http://h/", "https://g:443/x"), "https://g/x");
+  EXPECT_EQ(resolved("http://h/", "https://g:80/x"), "https://g:80/x");
+  EXPECT_EQ(resolved("http://h:80/", "/x"), "http://h/x");
+}
+
+TEST(Url, what_must_not_be_sent_in_a_reference_becomes_an_escape) {
+  const std::pair<const char*, const char*> kExamples[] = {
+      {"/a b", "http://h/a%20b"},
+      {"/ü?ü=ß", "http://h/%C3%BC?%C3%BC=%C3%9F"},
+      {"/a\"<>^`{}b", "http://h/a%22%3C%3E%5E%60%7B%7Db"},
+      {"/?a \"<>'b", "http://h/?a%20%22%3C%3E%27b"},
+      {"/?{}^`|\\", "http://h/?{}^`|\\"},
+      {"/a|b[c]", "http://h/a|b[c]"},
+      {"/%41%zz%", "http://h/%41%zz%"},
+      {"/a\x01\x7f", "http://h/a%01%7F"},
+      {"/\xff", "http://h/%FF"},
+      {" \t/a ", "http://h/a"},
+      {"/a\tb\r\nc", "http://h/abc"},
+  };
+  for (const auto& [reference, meaning] : kExamples)
+    EXPECT_EQ(resolved("http://h/d/e", reference), meaning) << reference;
+}
+
+TEST(Url, references_are_read_as_browsers_read_them) {
+  const std::pair<const char*, const char*> kExamples[] = {
+      {"\\a\\b?c\\d", "http://h/a/b?c\\d"},
+      {"\\\\g\\x", "http://g/x"},
+      {"///g/x", "http://g/x"},
+      {"http:x", "http://h/d/x"},
+      {"http:/x", "http://h/x"},
+      {"HTTP:///g", "http://g/"},
+      {"https:g/x", "https://g/x"},
+      {"https:/g/x", "https://g/x"},
+      {"%2e%2E/x", "http://h/x"},
+      {".%2e/%2e/x", "http://h/x"},
+      {"x/%2e", "http://h/d/x/"},
+      {"...", "http://h/d/..."},
+      {"a//b/../c", "http://h/d/a//c"},
+      {"//g?q", "http://g/?q"},
+      {"x:y", "refused"},
+      {"1:y", "http://h/d/1:y"},
+      {"//", "refused"},
+      {"//g:99999/", "refused"},
+      {"//g:x/", "refused"},
+      {"//me:pw@g/", "refused"},
+      {"//a b/", "refused"},
+      {"//[::1]:81/x", "http://[::1]:81/x"},
+      {"//[::1", "refused"},
+  };
+  for (const auto& [reference, meaning] : kExamples)
+    EXPECT_EQ(resolved("http://h/d/e?f", reference), meaning) << reference;
+}
+
+TEST(Url, the_host_of_a_reference_becomes_ascii) {
+  EXPECT_EQ(resolved("http://h/", "http://Bücher.example:81/x"), "http://xn--bcher-kva.example:81/x");
+  EXPECT_EQ(resolved("http://h/", "//b%C3%BCcher.example"), "http://xn--bcher-kva.example/");
+  EXPECT_EQ(resolved("http://h/", "//EXAMPLE.org/x"), "http://example.org/x");
+  for (const char* host : {"//%00/", "//a%2fb/", "//a%40b/", "//a%zz/", "//%ff/", "//a%20b/", "//a%3a80/"}) {
+    EXPECT_EQ(resolved("http://h/", host), "refused") << host;
+  }
 }
 
 RC_GTEST_PROP(Url, whatever_a_reference_holds_the_answer_is_a_url_or_refused_and_fit_to_send, ()) {
   const auto base = parse_url("http://a/b/c?d");
-  const auto reference = *rc::gen::container<std::string>(
-      rc::gen::element('/', '.', '?', '#', ':', 'a', '@', '[', ']', '\r', '\n', ' ', '%'));
-  const auto url = parse_url(resolve(*base, reference));
+  const auto reference = *rc::gen::container<std::string>(rc::gen::element(
+      '/', '.', '?', '#', ':', 'a', '@', '[', ']', '\r', '\n', ' ', '%', '\\', '\xc3', '\xbc', '2', 'e'));
+  const auto url = resolve(*base, reference);
   if (!url) return;
   RC_ASSERT(url->path_and_query.starts_with('/'));
   RC_ASSERT(url->path_and_query.find_first_of(" \r\n#") == std::string::npos);
   RC_ASSERT(url->authority.find_first_of(" \r\n@/?#") == std::string::npos);
   RC_ASSERT(!url->host.empty());
+  const auto again = resolve(*url, "");
+  RC_ASSERT(again && again->path_and_query == url->path_and_query && again->authority == url->authority);
 }
 
 }  // namespace

@@ -25,7 +25,12 @@ int height(const Node& node) {
 // Builds the tree from the parser's events, within the limits.
 class Builder : public YAML::EventHandler {
  public:
-  Builder(Diagnostics& diagnostics, uint16_t file) : diagnostics_(diagnostics), file_(file) {}
+  Builder(std::string_view text, Diagnostics& diagnostics, uint16_t file)
+      : text_(text), diagnostics_(diagnostics), file_(file) {
+    for (std::size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n', end + 1)) {
+      lines_.push_back(end + 1);
+    }
+  }
 
   Node take_root() { return std::move(root_); }
   Mark mark_of(const YAML::Mark& mark) const { return {mark.line + 1, mark.column + 1, file_}; }
@@ -47,6 +52,9 @@ class Builder : public YAML::EventHandler {
     node.is_quoted = tag != "?";
     node.text = value;
     if (tag != "?" && tag != "!") refuse_tag(mark, tag);
+    if (node.is_quoted && is_unclosed(mark)) {
+      throw Refused{node.mark, {.message = "this is not YAML: a text in quotes is not closed"}};
+    }
     close(std::move(node), anchor);
   }
 
@@ -82,6 +90,19 @@ class Builder : public YAML::EventHandler {
     Mark key_mark;
     std::set<std::string> keys;
   };
+
+  // Whether a quote stands there that no other closes, which the parser takes for closed at the end of the file.
+  bool is_unclosed(const YAML::Mark& mark) const {
+    std::size_t at = lines_[static_cast<std::size_t>(mark.line)] + static_cast<std::size_t>(mark.column);
+    const char quote = at < text_.size() ? text_[at] : '\0';
+    if (quote != '"' && quote != '\'') return false;
+    for (++at; at < text_.size(); ++at) {
+      const bool escapes = quote == '"' ? text_[at] == '\\' : text_.substr(at).starts_with("''");
+      if (!escapes && text_[at] == quote) return false;
+      if (escapes) ++at;
+    }
+    return true;
+  }
 
   void refuse_tag(const YAML::Mark& mark, const std::string& tag) {
     throw Refused{mark_of(mark), {.message = "YAML tags are not supported", .found = in_quotes(tag)}};
@@ -167,6 +188,8 @@ class Builder : public YAML::EventHandler {
     map.key_mark = key.mark;
   }
 
+  std::string_view text_;
+  std::vector<std::size_t> lines_{0};  // where each begins
   Diagnostics& diagnostics_;
   uint16_t file_;
   Node root_;
@@ -216,13 +239,13 @@ std::optional<Node> parse_yaml(std::string_view text, Diagnostics& diagnostics, 
                     {.message = "this is no text: it has a byte that is zero", .expected = "text in UTF-8"});
     return std::nullopt;
   }
-  Builder builder(diagnostics, file);
+  Builder builder(text, diagnostics, file);
   try {
     std::istringstream stream{std::string(text)};
     YAML::Parser parser(stream);
     if (!parser.HandleNextDocument(builder)) return Node{};
     Node root = builder.take_root();
-    Builder rest(diagnostics, file);
+    Builder rest(text, diagnostics, file);
     if (parser.HandleNextDocument(rest)) {
       diagnostics.add(rest.take_root().mark,
                       {.message = "a second document begins here", .expected = "one document in a file"});

@@ -50,6 +50,14 @@ TEST(Diagnostic, long_lists_are_cut) {
   EXPECT_EQ(one_of(std::vector<std::string_view>{"x"}), "x");
 }
 
+TEST(Yaml, a_quote_that_is_never_closed_is_told) {
+  EXPECT_EQ(problem_of("a: 1\nb: \"x\n"), "x.yaml:2:4: this is not YAML: a text in quotes is not closed");
+  EXPECT_EQ(problem_of("a: 'it''\n"), "x.yaml:1:4: this is not YAML: a text in quotes is not closed");
+  EXPECT_EQ(problem_of("- \"x\\\"\n"), "x.yaml:1:3: this is not YAML: a text in quotes is not closed");
+  for (const char* text : {"a: 'x", "a: 'it''", "- \"x\\\""}) EXPECT_NE(problem_of(text), "") << text;
+  EXPECT_EQ(problem_of("a: \"x\\\" y\"\nb: 'it''s'\nü: \"ü\"\n\"c\": ['', \"\"]\r\nd: \"two\n  lines\""), "");
+}
+
 TEST(Yaml, nodes_know_where_they_and_their_keys_stand) {
   Diagnostics diagnostics("x.yaml");
   const auto root = parse_yaml("a:\n  b: [1, \"2\"]\n", diagnostics);

@@ -63,7 +63,7 @@ class PiecePool {
 
 // The number of responses for each status. Few statuses occur, and mostly the first of them again: a short list
 // suffices.
-inline constexpr uint16_t kStatusMax = 600;  // statuses 0..599; anything else is a protocol error
+inline constexpr uint16_t kStatusMax = 1000;  // statuses 0..999
 
 class StatusCounts {
  public:

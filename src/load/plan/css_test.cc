@@ -55,12 +55,94 @@ TEST(Css, places_among_siblings) {
 }
 
 TEST(Css, what_is_none_is_told_with_its_place) {
-  for (const char* selector : {"", ">", "a >", "a,,b", "#", ".", "[", "[a", "[a=", "[a='x", "a:hover", "a:nth-child(x)",
-                               "a:not(", "a:not(:not(b))", "a!b", "a:nth-child(99999999999)", "a:nth-child("}) {
+  for (const char* selector : {"",
+                               ">",
+                               "a >",
+                               "a,,b",
+                               "#",
+                               ".",
+                               "[",
+                               "[a",
+                               "[a=",
+                               "[a='x",
+                               "a:hover",
+                               "a:nth-child(x)",
+                               "a:not(",
+                               "a:not(:not(b))",
+                               "a!b",
+                               "a:nth-child(99999999999)",
+                               "a:nth-child(",
+                               "#1",
+                               ".1a",
+                               "1a",
+                               "-1",
+                               ".-",
+                               "[a=1]",
+                               "[1a]",
+                               "[a='x\ny']",
+                               "a:nth-child(3 -2n)",
+                               "a:nth-child(2 n)",
+                               "a:nth-child(n2)",
+                               "a:nth-child(+ 2n)",
+                               "a:nth-child()",
+                               "a::before",
+                               "a:first-line",
+                               "a:focus",
+                               "a:lang()",
+                               "ns|a",
+                               "ns|*",
+                               "*|",
+                               "a:not()",
+                               "a:not(b c)",
+                               "a:not(b, c)",
+                               "a:first-child()b",
+                               "\\",
+                               "a\\\nb",
+                               "[a=b\\",
+                               "a:nth-child(1",
+                               "a /* b"}) {
     EXPECT_THAT(xpath_of(selector), testing::StartsWith("error: at character ")) << selector;
   }
   EXPECT_THAT(xpath_of("a", "x]"), testing::StartsWith("error: "));
   EXPECT_THAT(xpath_of(std::string(5000, 'a')), testing::StartsWith("error: "));
+}
+
+TEST(Css, escapes_stand_for_characters) {
+  EXPECT_EQ(xpath_of("#\\31 23"), "//*[@id='123']");
+  EXPECT_EQ(xpath_of("#\\000031x"), "//*[@id='1x']");
+  EXPECT_EQ(xpath_of("#a\\:b"), "//*[@id='a:b']");
+  EXPECT_EQ(xpath_of("[x=\"\\e9\"]"), "//*[@x='é']");
+  EXPECT_EQ(xpath_of("[x='\\1F600 y']"), "//*[@x='😀y']");
+  EXPECT_EQ(xpath_of("[x='a\\'b']"), "//*[@x=\"a'b\"]");
+  EXPECT_EQ(xpath_of("[x='a\\\nb']"), "//*[@x='ab']");
+  EXPECT_EQ(xpath_of("[x=\\0]"), "//*[@x='\xEF\xBF\xBD']");
+  EXPECT_EQ(xpath_of("a\\:b"), "//*[name()='a:b']");
+  EXPECT_EQ(xpath_of("[xlink\\:href]"), "//*[@*[name()='xlink:href']]");
+}
+
+TEST(Css, namespaces_are_any_or_none) {
+  EXPECT_EQ(xpath_of("*|a"), "//*[local-name()='a']");
+  EXPECT_EQ(xpath_of("*|*"), "//*");
+  EXPECT_EQ(xpath_of("|a"), "//a");
+  EXPECT_EQ(xpath_of("[*|href]"), "//*[@*[local-name()='href']]");
+  EXPECT_EQ(xpath_of("[|href|=x]"), "//*[(@href='x' or starts-with(@href,'x-'))]");
+  EXPECT_EQ(xpath_of(":not(*|a)"), "//*[not(self::*[local-name()='a'])]");
+}
+
+TEST(Css, steps_of_nth_have_the_blanks_and_signs_of_the_standard) {
+  const std::string odd = xpath_of("li:nth-child(2n+1)");
+  for (const char* same : {"odd", "ODD", " 2n + 1 ", "2N+1", "+2n+1", "2n+ 1"}) {
+    EXPECT_EQ(xpath_of("li:nth-child(" + std::string(same) + ")"), odd) << same;
+  }
+  EXPECT_EQ(xpath_of("li:nth-child(even)"), xpath_of("li:nth-child(2n+0)"));
+  EXPECT_EQ(xpath_of("li:nth-child(n)"), xpath_of("li:nth-child(1n + 0)"));
+  EXPECT_EQ(xpath_of("li:nth-child(-n - 1)"), xpath_of("li:nth-child(-1n-1)"));
+  EXPECT_EQ(xpath_of("li:nth-child(+3)"), xpath_of("li:nth-child(3)"));
+}
+
+TEST(Css, comments_are_nothing) {
+  EXPECT_EQ(xpath_of("a /* x */ b"), "//a//b");
+  EXPECT_EQ(xpath_of("a/**/>/**/b"), "//a/b");
 }
 
 TEST(Xpath, what_is_none_is_told) {

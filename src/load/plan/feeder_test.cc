@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "load/plan/selectors.h"
+#include "load/plan/json_path.h"
 
 namespace bellwether::plan {
 namespace {

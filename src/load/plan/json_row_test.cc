@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 #include <optional>
 
+#include "load/plan/json_path.h"
 #include "load/plan/rows.h"
-#include "load/plan/selectors.h"
 
 namespace bellwether::plan {
 namespace {

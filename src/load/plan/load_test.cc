@@ -389,5 +389,23 @@ workflows:
   EXPECT_EQ(call_of(plan, 1).headers.at(0).name, "X-A");
 }
 
+TEST(Load, json_paths_of_several_values_may_stand_wherever_paths_may) {
+  const Plan plan = plan_from(with_steps(R"yaml(
+      a:
+        http: {get: /}
+        check: {json: {"$.items[?@.price < 10 && @.tag == 'x}y'].id": {exists: true}, "$..id": 7}}
+        extract: {first: {json: "$.items[*].id"}}
+      b: {after: a, http: {get: "/${a.json.$..id}/${a.json.$.items[?length(@.name) > 2].id}"}}
+      c: {http: {get: /}, check: {json: valid}}
+)yaml"));
+  const std::vector<Step>& steps = plan.workflows[0].steps;
+  ASSERT_EQ(steps[0].checks.size(), 2u);
+  for (const Check& check : steps[0].checks) EXPECT_NE(check.path.many, nullptr) << check.path.text;
+  ASSERT_EQ(steps[0].extracts.size(), 3u);
+  for (const Extract& extract : steps[0].extracts) EXPECT_NE(extract.path.many, nullptr) << extract.path.text;
+  EXPECT_EQ(steps[2].checks.at(0).comparison, Comparison::kValid);
+  EXPECT_EQ(plan.checks.back().name, "json is valid");
+}
+
 }  // namespace
 }  // namespace bellwether::plan

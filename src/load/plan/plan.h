@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/base/time.h"
+#include "load/plan/json_path.h"
 #include "load/plan/modules.h"
 #include "load/plan/provision.h"
 #include "load/plan/schedule.h"
@@ -142,17 +143,6 @@ struct Template {
   std::string_view text() const { return pieces.empty() ? std::string_view{} : std::string_view(pieces[0].literal); }
 };
 
-// The part of JSONPath that names one value: members by name, array elements by index (negative: from the end).
-struct JsonPath {
-  struct Step {
-    std::string key;  // member name, when is_index is false
-    int64_t index = 0;
-    bool is_index = false;
-  };
-  std::vector<Step> steps;  // empty: the whole document
-  std::string text;         // as the user wrote it, for messages
-};
-
 struct Header {
   std::string name;
   Template value;
@@ -199,7 +189,8 @@ enum class Comparison : uint8_t {
   kContains,
   kMatches,
   kExists,
-  kAbsent
+  kAbsent,
+  kValid  // kJson: the whole body is JSON
 };
 
 // A literal to compare with. Numbers compare as numbers when both sides are numbers, else as text.

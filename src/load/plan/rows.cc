@@ -138,25 +138,6 @@ const char* skip_value(std::string_view text, std::size_t& at, int depth) {
   return "a value is expected";
 }
 
-void append_utf8(uint32_t code, std::string& out) {
-  const auto put = [&out](uint32_t byte) { out += static_cast<char>(byte); };
-  if (code < 0x80) {
-    put(code);
-  } else if (code < 0x800) {
-    put(0xC0 | code >> 6);
-    put(0x80 | (code & 63));
-  } else if (code < 0x10000) {
-    put(0xE0 | code >> 12);
-    put(0x80 | (code >> 6 & 63));
-    put(0x80 | (code & 63));
-  } else {
-    put(0xF0 | code >> 18);
-    put(0x80 | (code >> 12 & 63));
-    put(0x80 | (code >> 6 & 63));
-    put(0x80 | (code & 63));
-  }
-}
-
 // \u and four digits, or two of these that are one character; `at` is at the u. Half a pair becomes U+FFFD.
 void append_escaped_code(std::string_view text, std::size_t& at, std::string& out) {
   auto code = static_cast<uint32_t>(hex4(text, at + 1));
@@ -240,6 +221,25 @@ bool step_into(std::string_view text, std::size_t& at, const JsonPath::Step& ste
 }
 
 }  // namespace
+
+void append_utf8(uint32_t code, std::string& out) {
+  const auto put = [&out](uint32_t byte) { out += static_cast<char>(byte); };
+  if (code < 0x80) {
+    put(code);
+  } else if (code < 0x800) {
+    put(0xC0 | code >> 6);
+    put(0x80 | (code & 63));
+  } else if (code < 0x10000) {
+    put(0xE0 | code >> 12);
+    put(0x80 | (code >> 6 & 63));
+    put(0x80 | (code & 63));
+  } else {
+    put(0xF0 | code >> 18);
+    put(0x80 | (code >> 12 & 63));
+    put(0x80 | (code >> 6 & 63));
+    put(0x80 | (code & 63));
+  }
+}
 
 CsvEnd read_csv_field(std::string_view text, std::size_t& at, char delimiter, CsvField& field) {
   if (at < text.size() && text[at] == '"') return read_quoted(text, at, delimiter, field);

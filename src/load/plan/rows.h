@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,6 +41,9 @@ std::size_t skip_empty_lines(std::string_view text, std::size_t at);
 
 // JSON documents (RFC 8259) in memory, one after the other: their syntax is checked, the encoding of texts is not.
 
+// Appends a character in UTF-8.
+void append_utf8(uint32_t code, std::string& out);
+
 // Moves `at` behind white space.
 void skip_json_space(std::string_view text, std::size_t& at);
 
@@ -47,8 +51,8 @@ void skip_json_space(std::string_view text, std::size_t& at);
 // at most 64 levels deep.
 const char* skip_json(std::string_view text, std::size_t& at);
 
-// Appends the value at `path` of the value with which `text` begins: a text without quotes, all else unchanged. False:
-// no such value.
+// Appends the value at `path`, which names one value, of the value with which `text` begins: a text without quotes, all
+// else unchanged. False: no such value.
 bool find_json(std::string_view text, const JsonPath& path, std::string& out);
 
 // The names of the members of the object with which `text` begins, as written, at most `most`.

@@ -1,55 +1,27 @@
 // Selectors Level 3 (W3C Recommendation), sections 5 to 8.
 #include "load/plan/selectors.h"
 
+#include <algorithm>
 #include <libxml/xmlerror.h>
 #include <libxml/xpath.h>
 #include <memory>
 #include <optional>
 
 #include "core/base/bytes.h"
+#include "core/base/encoding.h"
+#include "load/plan/rows.h"
 
 namespace bellwether::plan {
 
 namespace {
 
-constexpr std::size_t kStepsMax = 64;
-
-tl::unexpected<Error> bad(std::string_view whole, std::string_view rest, std::string_view what) {
-  return fail(Errc::kInvalid, "{} at character {}", what, whole.size() - rest.size() + 1);
-}
-
-// Takes ['name'] or [12] off the front of `rest`.
-Result<JsonPath::Step> take_bracket(std::string_view whole, std::string_view& rest) {
-  JsonPath::Step step;
-  const std::string_view at = rest;
-  rest.remove_prefix(1);
-  const char quote = rest.empty() ? '\0' : rest.front();
-  if (quote == '\'' || quote == '"') {
-    const std::size_t end = rest.find(quote, 1);
-    if (end == std::string_view::npos || end + 1 >= rest.size() || rest[end + 1] != ']') {
-      return bad(whole, at, "a name in brackets is not closed");
-    }
-    step.key = rest.substr(1, end - 1);
-    rest.remove_prefix(end + 2);
-    return step;
-  }
-  const std::size_t end = rest.find(']');
-  if (end == std::string_view::npos) return bad(whole, at, "']' is missing for '['");
-  std::string_view digits = rest.substr(0, end);
-  const bool is_negative = digits.starts_with('-');
-  if (is_negative) digits.remove_prefix(1);
-  const auto index = parse_u64(digits);
-  if (!index || *index > INT32_MAX) return bad(whole, at, "only an index or a quoted name may stand in brackets");
-  step.is_index = true;
-  step.index = is_negative ? -static_cast<int64_t>(*index) : static_cast<int64_t>(*index);
-  rest.remove_prefix(end + 1);
-  return step;
-}
-
 constexpr std::size_t kSelectorBytesMax = 4096;
 constexpr int64_t kNthMax = 1'000'000;
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f'; }
+bool begins_identifier(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || static_cast<unsigned char>(c) >= 0x80;
+}
 bool is_name(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
          static_cast<unsigned char>(c) >= 0x80;
@@ -74,6 +46,18 @@ std::string quoted(std::string_view text) {
     at = end + 1;
   }
   return out + ")";
+}
+
+// Whether XPath takes a name of CSS as a name.
+bool is_plain(std::string_view name) {
+  return begins_identifier(name.front()) && std::all_of(name.begin(), name.end(), [](char c) { return is_name(c); });
+}
+
+// A test of XPath for an attribute or element of this name; empty: any. `local`: in any namespace.
+std::string test_of(std::string_view name, bool local) {
+  if (name.empty()) return "*";
+  if (!local && is_plain(name)) return std::string(name);
+  return fmt::format("*[{}()={}]", local ? "local-name" : "name", quoted(name));
 }
 
 std::string has_word(const std::string& attribute, std::string_view word) {
@@ -125,18 +109,13 @@ class Translator {
   // `before`: all text left of it.
   Result<std::string> compound(std::string before) {
     const std::size_t begin = at_;
-    std::string name = "*";
-    if (!at_end() && text_[at_] == '*') {
-      ++at_;
-    } else if (!at_end() && is_name(text_[at_])) {
-      name = lower(read_name());
-    }
+    BW_TRY(const auto type, type_selector());
     std::string out = std::move(before);
     if (next_sibling_) {
-      out += fmt::format("*[1][self::{}]", name);
+      out += fmt::format("*[1][self::{}]", type.value_or("*"));
       next_sibling_ = false;
     } else {
-      out += name;
+      out += type.value_or("*");
     }
     while (!at_end()) {
       BW_TRY(auto condition, simple(true));
@@ -147,20 +126,44 @@ class Translator {
     return out;
   }
 
+  // The test for a name, * or one with a namespace, if there is one.
+  Result<std::optional<std::string>> type_selector() {
+    const std::size_t begin = at_;
+    bool any_space = false;
+    if (!at_end() && text_[at_] == '|' && !is_at("|=")) {
+      ++at_;  // in no namespace: names are so by themselves
+    } else if (is_at("*|") && !is_at("*|=")) {
+      at_ += 2;
+      any_space = true;
+    }
+    if (take('*')) return std::string("*");
+    const auto name = read_identifier();
+    if (!name) return wrong("a name");
+    if (name->empty()) {
+      if (at_ != begin) return wrong("a name or *");
+      return std::optional<std::string>();
+    }
+    if (!at_end() && text_[at_] == '|' && !is_at("|=")) {
+      at_ = begin;
+      return wrong("no prefix of a namespace, because none is declared: a name");
+    }
+    return test_of(lower(*name), any_space);
+  }
+
   // One condition; empty when the text has none here.
   Result<std::string> simple(bool may_negate) {
     switch (text_[at_]) {
       case '#': {
         ++at_;
-        const std::string id = read_name();
-        if (id.empty()) return wrong("an id after #");
-        return "@id=" + quoted(id);
+        const auto id = read_identifier();
+        if (!id || id->empty()) return wrong("an id after #, a digit in front as \\3x,");
+        return "@id=" + quoted(*id);
       }
       case '.': {
         ++at_;
-        const std::string word = read_name();
-        if (word.empty()) return wrong("a class after .");
-        return has_word("@class", word);
+        const auto word = read_identifier();
+        if (!word || word->empty()) return wrong("a class after ., a digit in front as \\3x,");
+        return has_word("@class", *word);
       }
       case '[': ++at_; return attribute();
       case ':': ++at_; return pseudo(may_negate);
@@ -170,9 +173,16 @@ class Translator {
 
   Result<std::string> attribute() {
     skip_spaces();
-    const std::string name = read_name();
-    if (name.empty()) return wrong("the name of an attribute");
-    const std::string subject = "@" + lower(name);
+    bool any_space = false;
+    if (is_at("*|") && !is_at("*|=")) {
+      at_ += 2;
+      any_space = true;
+    } else if (!at_end() && text_[at_] == '|') {
+      ++at_;
+    }
+    const auto name = read_identifier();
+    if (!name || name->empty()) return wrong("the name of an attribute");
+    const std::string subject = "@" + test_of(lower(*name), any_space);
     skip_spaces();
     if (take(']')) return subject;
     char op = '=';
@@ -185,7 +195,9 @@ class Translator {
     if (!take(']')) return wrong("]");
     if (op != '=' && op != '|' && value->empty()) return std::string("false()");
     switch (op) {
-      case '~': return value->find(' ') == std::string::npos ? has_word(subject, *value) : std::string("false()");
+      case '~':
+        return std::none_of(value->begin(), value->end(), is_space) ? has_word(subject, *value)
+                                                                    : std::string("false()");
       case '|':
         return fmt::format("({}={} or starts-with({},{}))", subject, quoted(*value), subject, quoted(*value + "-"));
       case '^': return fmt::format("starts-with({},{})", subject, quoted(*value));
@@ -199,61 +211,104 @@ class Translator {
     }
   }
 
+  // The functions of XPath that MarkupReader adds count the siblings of the same name before and after an element.
   Result<std::string> pseudo(bool may_negate) {
+    static constexpr std::string_view kFields =
+        "(self::button or self::input or self::select or self::textarea or self::optgroup or self::option or "
+        "self::fieldset)";
+    static constexpr std::pair<std::string_view, std::string_view> kPlain[] = {
+        {"first-child", "not(preceding-sibling::*)"},
+        {"last-child", "not(following-sibling::*)"},
+        {"only-child", "not(preceding-sibling::* or following-sibling::*)"},
+        {"first-of-type", "same-before()=0"},
+        {"last-of-type", "same-after()=0"},
+        {"only-of-type", "same-before()+same-after()=0"},
+        {"root", "not(parent::*)"},
+        {"empty", "not(* or text())"},
+        {"link", "@href and (self::a or self::area or self::link)"},
+        {"checked",
+         "(@checked and self::input and (@type='checkbox' or @type='radio')) or (@selected and self::option)"}};
+    static constexpr std::pair<std::string_view, std::string_view> kCounted[] = {
+        {"nth-child", "(count(preceding-sibling::*)+1)"},
+        {"nth-last-child", "(count(following-sibling::*)+1)"},
+        {"nth-of-type", "(same-before()+1)"},
+        {"nth-last-of-type", "(same-after()+1)"}};
     const std::size_t begin = at_;
     const std::string name = lower(read_name());
-    if (name == "first-child") return std::string("not(preceding-sibling::*)");
-    if (name == "last-child") return std::string("not(following-sibling::*)");
-    if (name == "only-child") return std::string("not(preceding-sibling::* or following-sibling::*)");
-    if (name == "empty") return std::string("not(* or text())");
-    if (name == "nth-child" || name == "nth-last-child") {
-      return nth(name == "nth-child" ? "(count(preceding-sibling::*)+1)" : "(count(following-sibling::*)+1)");
+    for (const auto& [word, condition] : kPlain) {
+      if (name == word) return std::string(condition);
     }
-    if (name == "not" && may_negate && take('(')) {
-      skip_spaces();
-      std::string inner;
-      if (!at_end() && is_name(text_[at_])) {
-        inner = "self::" + lower(read_name());
-      } else if (!at_end()) {
-        auto condition = simple(false);
-        if (!condition) return condition;
-        inner = std::move(*condition);
-      }
-      if (inner.empty()) return wrong("one simple selector");
-      skip_spaces();
-      if (!take(')')) return wrong(")");
-      return fmt::format("not({})", inner);
+    for (const auto& [word, position] : kCounted) {
+      if (name == word) return nth(std::string(position));
     }
+    if (name == "enabled") return fmt::format("not(@disabled) and {}", kFields);
+    if (name == "disabled") return fmt::format("@disabled and {}", kFields);
+    if (name == "lang" && take('(')) return lang();
+    if (name == "not" && may_negate && take('(')) return negation();
     at_ = begin;
-    return wrong(":first-child, :last-child, :only-child, :nth-child(), :nth-last-child(), :empty or :not()");
+    return wrong(
+        ":first-child, :last-child, :only-child, :nth-child(), :nth-last-child(), the same with -of-type, :root, "
+        ":empty, :link, :enabled, :disabled, :checked, :lang() or :not()");
+  }
+
+  Result<std::string> lang() {
+    skip_spaces();
+    const auto language = read_identifier();
+    if (!language || language->empty()) return wrong("a language such as en");
+    skip_spaces();
+    if (!take(')')) return wrong(")");
+    const std::string wanted = quoted(lower(*language) + "-");
+    constexpr std::string_view kLower =
+        "translate(concat(@lang,'-'),'ABCDEFGHIJKLMNOPQRSTUVWXYZ','abcdefghijklmnopqrstuvwxyz')";
+    return fmt::format("(lang({}) or ancestor-or-self::*[@lang][1][starts-with({},{})])", quoted(*language), kLower,
+                       wanted);
+  }
+
+  Result<std::string> negation() {
+    skip_spaces();
+    BW_TRY(const auto type, type_selector());
+    std::string inner = type ? "self::" + *type : std::string();
+    if (!type && !at_end()) {
+      auto condition = simple(false);
+      if (!condition) return condition;
+      inner = std::move(*condition);
+    }
+    if (inner.empty()) return wrong("one simple selector");
+    skip_spaces();
+    if (!take(')')) return wrong(")");
+    return fmt::format("not({})", inner);
   }
 
   // an+b of `position`.
   Result<std::string> nth(const std::string& position) {
+    constexpr std::string_view kExpected = "odd, even, a number, or an+b";
     if (!take('(')) return wrong("(");
-    std::string text;
-    while (!at_end() && text_[at_] != ')') {
-      if (!is_space(text_[at_])) text += text_[at_];
-      ++at_;
-    }
-    if (!take(')')) return wrong(")");
-    text = lower(text);
-    if (text == "odd") text = "2n+1";
-    if (text == "even") text = "2n";
-    const std::size_t n = text.find('n');
+    const std::size_t end = text_.find(')', at_);
+    if (end == std::string_view::npos) return wrong(")");
+    const std::string text = lower(std::string(trim(text_.substr(at_, end - at_))));
+    std::string_view rest = text == "odd" ? "2n+1" : text == "even" ? "2n" : std::string_view(text);
     int64_t step = 0;
     std::optional<int64_t> offset = 0;
-    if (n != std::string::npos) {
-      const std::string factor = text.substr(0, n);
+    if (const std::size_t n = rest.find('n'); n != std::string_view::npos) {
+      const std::string_view factor = rest.substr(0, n);
       const auto parsed = factor.empty() || factor == "+" ? std::optional<int64_t>(1)
                           : factor == "-"                 ? std::optional<int64_t>(-1)
                                                           : whole(factor);
-      if (!parsed) return wrong("odd, even, a number, or an+b");
+      if (!parsed) return wrong(std::string(kExpected));
       step = *parsed;
-      text = text.substr(n + 1);
+      rest = trim(rest.substr(n + 1));
+      if (!rest.empty()) {
+        // Behind n a sign is needed, and blanks may stand on both sides of it.
+        const bool signs = rest.front() == '+' || rest.front() == '-';
+        const std::string_view digits = trim(rest.substr(1));
+        const auto number = signs && parse_u64(digits) ? whole(digits) : std::nullopt;
+        offset = number && rest.front() == '-' ? -*number : number;
+      }
+    } else {
+      offset = whole(rest);
     }
-    if (!text.empty() || n == std::string::npos) offset = whole(text);
-    if (!offset) return wrong("odd, even, a number, or an+b");
+    if (!offset) return wrong(std::string(kExpected));
+    at_ = end + 1;
     if (step == 0) return fmt::format("{}={}", position, *offset);
     const std::string past = fmt::format("{}-({})", position, *offset);
     return fmt::format("{}{} and ({}) mod {}=0", past, step > 0 ? ">=0" : "<=0", past, step);
@@ -271,14 +326,63 @@ class Translator {
     if (at_end()) return std::nullopt;
     const char quote = text_[at_];
     if (quote != '"' && quote != '\'') {
-      std::string name = read_name();
-      return name.empty() ? std::nullopt : std::optional(std::move(name));
+      auto name = read_identifier();
+      return name && name->empty() ? std::nullopt : name;
     }
-    const std::size_t end = text_.find(quote, at_ + 1);
-    if (end == std::string_view::npos) return std::nullopt;
-    std::string value(text_.substr(at_ + 1, end - at_ - 1));
-    at_ = end + 1;
-    return value;
+    std::string value;
+    for (++at_; !at_end() && text_[at_] != quote;) {
+      if (text_[at_] == '\n' || text_[at_] == '\r' || text_[at_] == '\f') return std::nullopt;
+      if (text_[at_] != '\\') {
+        value += text_[at_++];
+      } else if (is_at("\\\n")) {
+        at_ += 2;  // goes on in the next line
+      } else if (!read_escape(value)) {
+        return std::nullopt;
+      }
+    }
+    return take(quote) ? std::optional(std::move(value)) : std::nullopt;
+  }
+
+  // At a backslash: the character that it means.
+  bool read_escape(std::string& out) {
+    ++at_;
+    if (at_end() || text_[at_] == '\n' || text_[at_] == '\r' || text_[at_] == '\f') return false;
+    constexpr int kDigitsMax = 6;
+    uint32_t code = 0;
+    int digits = 0;
+    for (; digits < kDigitsMax && !at_end() && hex_digit(text_[at_]) >= 0; ++digits, ++at_) {
+      code = code * 16 + static_cast<uint32_t>(hex_digit(text_[at_]));
+    }
+    if (digits == 0) {
+      out += text_[at_++];
+      return true;
+    }
+    if (is_at("\r\n")) {
+      at_ += 2;
+    } else if (!at_end() && is_space(text_[at_])) {
+      ++at_;
+    }
+    append_utf8(code == 0 || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff) ? 0xfffd : code, out);
+    return true;
+  }
+
+  // An identifier with its escapes resolved; empty when there is none, nothing when it is broken.
+  std::optional<std::string> read_identifier() {
+    const std::size_t begin = at_;
+    std::string out;
+    if (!at_end() && text_[at_] == '-') out += text_[at_++];
+    if (at_end() || !(begins_identifier(text_[at_]) || text_[at_] == '\\')) {
+      at_ = begin;
+      return std::string();
+    }
+    while (!at_end() && (is_name(text_[at_]) || text_[at_] == '\\')) {
+      if (text_[at_] != '\\') {
+        out += text_[at_++];
+      } else if (!read_escape(out)) {
+        return std::nullopt;
+      }
+    }
+    return out;
   }
 
   std::string read_name() {
@@ -286,18 +390,29 @@ class Translator {
     while (!at_end() && is_name(text_[at_])) ++at_;
     return std::string(text_.substr(begin, at_ - begin));
   }
+  // Comments count as nothing. Whether there were spaces.
   bool skip_spaces() {
-    const std::size_t begin = at_;
-    while (!at_end() && is_space(text_[at_])) ++at_;
-    return at_ > begin;
+    bool spaces = false;
+    while (!at_end()) {
+      if (is_space(text_[at_])) {
+        spaces = true;
+        ++at_;
+      } else if (const std::size_t end = text_.find("*/", at_ + 2); is_at("/*") && end != std::string_view::npos) {
+        at_ = end + 2;
+      } else {
+        break;
+      }
+    }
+    return spaces;
   }
+  bool is_at(std::string_view word) const { return text_.substr(at_).starts_with(word); }
   bool take(char c) {
     if (at_end() || text_[at_] != c) return false;
     ++at_;
     return true;
   }
   bool at_end() const { return at_ >= text_.size(); }
-  Result<std::string> wrong(const std::string& expected) const {
+  tl::unexpected<Error> wrong(const std::string& expected) const {
     return fail(Errc::kInvalid, "at character {} {} is expected", at_ + 1, expected);
   }
 
@@ -315,30 +430,6 @@ void note(void* context, xmlErrorPtr error) {
 }
 
 }  // namespace
-
-Result<JsonPath> parse_json_path(std::string_view text) {
-  JsonPath path;
-  path.text = text;
-  std::string_view rest = text;
-  if (!rest.starts_with('$')) return fail(Errc::kInvalid, "a JSON path begins with $");
-  rest.remove_prefix(1);
-  while (!rest.empty()) {
-    if (path.steps.size() == kStepsMax) return bad(text, rest, "a JSON path has at most 64 steps: too many");
-    if (rest.front() == '[') {
-      BW_TRY(auto step, take_bracket(text, rest));
-      path.steps.push_back(std::move(step));
-      continue;
-    }
-    if (rest.front() != '.') return bad(text, rest, "'.' or '[' is missing");
-    rest.remove_prefix(1);
-    const std::size_t end = std::min(rest.find_first_of(".["), rest.size());
-    const std::string_view name = rest.substr(0, end);
-    if (name.empty() || name == "*") return bad(text, rest, "the name of one member is missing");
-    path.steps.push_back({.key = std::string(name), .index = 0, .is_index = false});
-    rest.remove_prefix(end);
-  }
-  return path;
-}
 
 Result<std::string> css_to_xpath(std::string_view selector, std::string_view attribute) {
   if (selector.size() > kSelectorBytesMax) return fail(Errc::kTooLarge, "a selector has at most 4096 bytes");

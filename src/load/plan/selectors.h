@@ -5,16 +5,12 @@
 #include <string_view>
 
 #include "core/base/result.h"
-#include "load/plan/plan.h"
 
 namespace bellwether::plan {
 
-// The JSONPath of one value: $, .name, ['name'], [0], [-1]. Error: the problem of the path, and its place.
-Result<JsonPath> parse_json_path(std::string_view text);
-
-// A CSS selector as XPath 1.0, because a single engine evaluates both. Of Selectors Level 3: groups (`a, b`), the
-// combinators ` `, `>`, `+`, `~`, names, `*`, `#id`, `.class`, attributes with all operators, :first-child,
-// :last-child, :only-child, :nth-child(), :nth-last-child(), :empty, and :not() of one of these. With an attribute, the
+// A CSS selector as XPath 1.0, because a single engine evaluates both. All of Selectors Level 3 but pseudo-elements and
+// what only a user or a visit gives (:hover, :active, :focus, :visited, :target), which no response has. Of the same
+// name among siblings: the functions same-before() and same-after(), which the engine adds. With an attribute, the
 // expression gives that of the elements. Error: the problem and its place.
 Result<std::string> css_to_xpath(std::string_view selector, std::string_view attribute);
 

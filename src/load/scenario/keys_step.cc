@@ -203,14 +203,16 @@ constexpr Value kCheckedJson[] = {{.form = Form::kScalar},
                                   {.form = Form::kList, .range = {.low = 1}, .elements = kScalar},
                                   {.form = Form::kMap, .map = &kJsonCheck}};
 constexpr Value kCheckedHeaders[] = {{.form = Form::kNamed, .elements = kCheckedHeader}};
-constexpr Value kCheckedJsons[] = {{.form = Form::kNamed, .elements = kCheckedJson}};
+constexpr std::string_view kValid[] = {"valid"};
+constexpr Value kCheckedJsons[] = {{.form = Form::kNamed, .elements = kCheckedJson},
+                                   {.form = Form::kChoice, .choices = kValid}};
 
 // In the order of Subject.
 constexpr Key kCheckKeys[] = {
     {.name = "status", .text = "The status code", .values = kCheckedStatus},
     {.name = "body", .text = "The whole body, as text", .values = kCheckedBody},
     {.name = "size", .text = "The length of the body", .values = kCheckedSize},
-    {.name = "json", .text = "Values of the JSON body, by path", .values = kCheckedJsons},
+    {.name = "json", .text = "Values of the JSON body, by path; valid: all of it is JSON", .values = kCheckedJsons},
     {.name = "header", .text = "Headers, by name", .values = kCheckedHeaders},
     {.name = "duration", .text = "The time of the exchange", .values = kCheckedDuration},
 };

@@ -145,7 +145,8 @@ enum class Operator : unsigned char {
   kContains,
   kMatches,
   kExists,
-  kAbsent
+  kAbsent,
+  kValid
 };
 using Literal = std::variant<std::string, double, bool, std::nullptr_t>;
 

@@ -162,9 +162,13 @@ std::vector<Condition> parse_checks(const Node& node, const std::string& step, R
       reader.read(item, subject, {}, section.what(item));
       continue;
     }
+    if (subject == Subject::kJson && item.is_scalar() && item.text == "valid") {
+      out.push_back({.mark = item.place(), .subject = subject, .op = Operator::kValid});
+      continue;
+    }
     if (!item.is_map()) {
       report_wrong(item, section.what(item),
-                   subject == Subject::kJson ? "a map such as {$.token: {exists: true}}"
+                   subject == Subject::kJson ? "valid, or a map such as {$.token: {exists: true}}"
                                              : "a map such as {Content-Type: text/html}",
                    reading);
       continue;

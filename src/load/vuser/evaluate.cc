@@ -87,6 +87,14 @@ bool needs_body(plan::Extract::Source source) {
 
 }  // namespace
 
+// An expression and room for its groups: the whole match first.
+struct Evaluator::Pattern {
+  explicit Pattern(const std::string& text)
+      : expression(text, re2::RE2::Quiet), groups(static_cast<std::size_t>(expression.NumberOfCapturingGroups() + 1)) {}
+  re2::RE2 expression;
+  std::vector<re2::StringPiece> groups;
+};
+
 Evaluator::Evaluator(const plan::Step& step, BodyReaders& readers)
     : step_(&step), json_(&readers.json), markup_(&readers.markup) {
   for (const plan::Check& check : step.checks) {
@@ -103,7 +111,7 @@ Evaluator::Evaluator(const plan::Step& step, BodyReaders& readers)
     const bool regex = extract.source == plan::Extract::Source::kRegex;
     const bool xpath = extract.source == plan::Extract::Source::kXpath;
     expressions_.push_back(xpath ? std::make_unique<MarkupReader::Expression>(extract.pattern) : nullptr);
-    extract_patterns_.push_back(regex ? std::make_unique<re2::RE2>(extract.pattern, re2::RE2::Quiet) : nullptr);
+    extract_patterns_.push_back(regex ? std::make_unique<Pattern>(extract.pattern) : nullptr);
   }
 }
 
@@ -160,6 +168,7 @@ bool Evaluator::holds(const plan::Check& check, std::size_t index, const http1::
 }
 
 bool Evaluator::json_holds(const plan::Check& check, std::size_t index) {
+  if (check.comparison == Comparison::kValid) return json_->valid();
   const JsonReader::Value value = json_->find(check.path);
   const bool there = !std::holds_alternative<std::monostate>(value);
   if (check.comparison == Comparison::kExists) return there;
@@ -192,13 +201,13 @@ void Evaluator::extract(const plan::Extract& extract, std::size_t index, const h
       break;
     }
     case plan::Extract::Source::kRegex: {
-      const re2::RE2& pattern = *extract_patterns_[index];
-      re2::StringPiece groups[17];
-      const int wanted = extract.group + 1;
-      found = wanted <= 17 &&
-              pattern.Match(response.body, 0, response.body.size(), re2::RE2::UNANCHORED, groups, wanted) &&
-              groups[extract.group].data() != nullptr;
-      if (found) values.set(extract.slot, {groups[extract.group].data(), groups[extract.group].size()});
+      Pattern& pattern = *extract_patterns_[index];
+      const bool matches = extract.group < pattern.groups.size() &&
+                           pattern.expression.Match(response.body, 0, response.body.size(), re2::RE2::UNANCHORED,
+                                                    pattern.groups.data(), extract.group + 1);
+      const re2::StringPiece group = matches ? pattern.groups[extract.group] : re2::StringPiece();
+      found = group.data() != nullptr;
+      if (found) values.set(extract.slot, {group.data(), group.size()});
       break;
     }
     case plan::Extract::Source::kHeader: {

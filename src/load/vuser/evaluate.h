@@ -55,6 +55,8 @@ class Evaluator {
   bool open_json(const http1::Response& response);
   bool open_markup(const http1::Response& response);
 
+  struct Pattern;
+
   const plan::Step* step_;
   JsonReader* json_;
   MarkupReader* markup_;
@@ -64,7 +66,7 @@ class Evaluator {
   Read json_state_ = Read::kNotYet;
   Read markup_state_ = Read::kNotYet;
   std::vector<std::vector<std::unique_ptr<re2::RE2>>> check_patterns_;  // of kMatches, for each check and literal
-  std::vector<std::unique_ptr<re2::RE2>> extract_patterns_;             // of kRegex
+  std::vector<std::unique_ptr<Pattern>> extract_patterns_;              // of kRegex
   std::vector<std::unique_ptr<MarkupReader::Expression>> expressions_;  // of kXpath, for each extract
 };
 

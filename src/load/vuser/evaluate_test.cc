@@ -166,5 +166,54 @@ TEST_F(Evaluating, a_value_that_is_not_there_is_forgotten_or_replaced_by_its_def
   EXPECT_EQ(values_.get(0), "none");
 }
 
+TEST_F(Evaluating, a_group_of_any_number_is_found) {
+  plan::Extract regex;
+  regex.source = plan::Extract::Source::kRegex;
+  std::string body;
+  for (int i = 1; i <= 40; ++i) {
+    regex.pattern += "(" + std::string(1, static_cast<char>('a' + i % 26)) + std::to_string(i) + ")";
+    body += std::string(1, static_cast<char>('a' + i % 26)) + std::to_string(i);
+  }
+  regex.pattern += "(none)?";
+  for (const int group : {0, 1, 16, 17, 40}) {
+    regex.group = static_cast<uint16_t>(group);
+    step_.extracts = {regex};
+    evaluate(response(200, body));
+    const std::string wanted =
+        group == 0 ? body : std::string(1, static_cast<char>('a' + group % 26)) + std::to_string(group);
+    EXPECT_EQ(values_.get(0), wanted) << group;
+  }
+  regex.group = 41;
+  step_.extracts = {regex};
+  evaluate(response(200, body));
+  EXPECT_FALSE(values_.has(0)) << "a group that takes no part";
+}
+
+TEST_F(Evaluating, a_body_is_valid_json_or_not) {
+  const Check valid = check(Check::Subject::kJson, Comparison::kValid);
+  EXPECT_TRUE(holds(valid, response(200, R"({"a": [1, 2]})")));
+  EXPECT_FALSE(holds(valid, response(200, R"({"a": [1, 2})")));
+  EXPECT_FALSE(holds(valid, response(200, R"({"a": 1} x)")));
+  EXPECT_FALSE(holds(valid, response(200, "")));
+}
+
+TEST_F(Evaluating, of_a_path_of_several_values_the_first_counts) {
+  Check cheap = check(Check::Subject::kJson, Comparison::kLess, {10.0});
+  cheap.path = plan::parse_json_path("$.items[?@.stock > 0].price").value();
+  const std::string body =
+      R"({"items": [{"stock": 0, "price": 50}, {"stock": 2, "price": 9}, {"stock": 1, "price": 90}]})";
+  EXPECT_TRUE(holds(cheap, response(200, body)));
+  cheap.comparison = Comparison::kAbsent;
+  cheap.any_of.clear();
+  EXPECT_FALSE(holds(cheap, response(200, body)));
+  EXPECT_TRUE(holds(cheap, response(200, R"({"items": []})")));
+  plan::Extract extract;
+  extract.path = plan::parse_json_path("$..price").value();
+  step_.checks.clear();
+  step_.extracts = {extract};
+  evaluate(response(200, body));
+  EXPECT_EQ(values_.get(0), "50");
+}
+
 }  // namespace
 }  // namespace bellwether::vuser

@@ -1,8 +1,11 @@
 #include "load/vuser/json_reader.h"
 
+#include <algorithm>
+#include <optional>
 #include <simdjson.h>
 
 #include "core/base/bytes.h"
+#include "load/vuser/json_query.h"
 
 namespace bellwether::vuser {
 
@@ -10,60 +13,108 @@ namespace od = simdjson::ondemand;
 
 static_assert(JsonReader::kPadding >= simdjson::SIMDJSON_PADDING);
 
+namespace {
+
+// Finds members as they are written: enough for documents and names without escapes.
+struct AsWritten {
+  template <class Source>
+  static bool find(Source& source, std::string_view key, od::value& value) {
+    return source.find_field_unordered(key).get(value) == simdjson::SUCCESS;
+  }
+};
+
+// Finds members by their names.
+struct ByName {
+  template <class Source>
+  static bool find(Source& source, std::string_view key, od::value& value) {
+    od::object object;
+    if (source.get_object().get(object) != simdjson::SUCCESS) return false;
+    for (auto field : object) {
+      std::string_view name;
+      if (field.unescaped_key().get(name) != simdjson::SUCCESS) return false;
+      if (name == key) return field.value().get(value) == simdjson::SUCCESS;
+    }
+    return false;
+  }
+};
+
+// `source`: a value, or the document, which simdjson does not treat as one.
+template <class Members, class Source, class Step>
+bool step_into(Source& source, const Step& step, od::value& value) {
+  if (!step.is_index) return Members::find(source, step.key, value);
+  od::array array;
+  if (source.get_array().get(array) != simdjson::SUCCESS) return false;
+  int64_t index = step.index;
+  if (index < 0) {
+    std::size_t count = 0;
+    if (array.count_elements().get(count) != simdjson::SUCCESS) return false;
+    index += static_cast<int64_t>(count);
+    if (index < 0) return false;
+  }
+  return array.at(static_cast<std::size_t>(index)).get(value) == simdjson::SUCCESS;
+}
+
+template <class Members, class Steps>
+bool walk(od::document& document, const Steps& steps, od::value& value) {
+  document.rewind();
+  if (!step_into<Members>(document, steps.front(), value)) return false;
+  for (std::size_t i = 1; i < steps.size(); ++i) {
+    if (!step_into<Members>(value, steps[i], value)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 struct JsonReader::State {
   od::parser parser;
   od::document document;
+  std::string_view text;
   bool open = false;
+  // What is known of the text: only when a question needs it.
+  std::optional<bool> has_escapes;
+  std::optional<bool> is_valid;
+  JsonQueries queries;
+
+  bool valid() {
+    if (!is_valid) is_valid = queries.open(text);
+    return *is_valid;
+  }
+
+  // The value behind these steps. REQUIRES at least one.
+  template <class Steps>
+  bool reach(const Steps& steps, od::value& value) {
+    const bool plain = std::none_of(steps.begin(), steps.end(), [](const auto& step) { return step.has_escapes; });
+    if (plain && walk<AsWritten>(document, steps, value)) return true;
+    if (!has_escapes) has_escapes = text.find('\\') != std::string_view::npos;
+    return (*has_escapes || !plain) && walk<ByName>(document, steps, value);
+  }
+
+  bool reach(const plan::JsonPath& path, od::value& value) {
+    if (path.many == nullptr) return reach(path.steps, value);
+    if (!valid()) return false;
+    const std::vector<JsonQueries::Step>& way = queries.way_to(*path.many);
+    return !way.empty() && reach(way, value);
+  }
 };
 
 JsonReader::JsonReader() : state_(std::make_unique<State>()) {}
 JsonReader::~JsonReader() = default;
 
 bool JsonReader::open(std::string_view text) {
+  state_->text = text;
+  state_->has_escapes.reset();
+  state_->is_valid.reset();
   state_->open = state_->parser.iterate(text.data(), text.size(), text.size() + kPadding).get(state_->document) ==
                  simdjson::SUCCESS;
   return state_->open;
 }
 
+bool JsonReader::valid() { return state_->valid(); }
+
 namespace {
 
-bool step_into(od::value& value, const plan::JsonPath::Step& step) {
-  if (!step.is_index) return value.find_field_unordered(step.key).get(value) == simdjson::SUCCESS;
-  od::array array;
-  if (value.get_array().get(array) != simdjson::SUCCESS) return false;
-  int64_t index = step.index;
-  if (index < 0) {
-    std::size_t count = 0;
-    if (array.count_elements().get(count) != simdjson::SUCCESS) return false;
-    index += static_cast<int64_t>(count);
-    if (index < 0) return false;
-  }
-  return array.at(static_cast<std::size_t>(index)).get(value) == simdjson::SUCCESS;
-}
-
-// simdjson does not treat the document itself as a value, so the first step starts from the document.
-bool first_step(od::document& document, const plan::JsonPath::Step& step, od::value& value) {
-  if (!step.is_index) return document.find_field_unordered(step.key).get(value) == simdjson::SUCCESS;
-  od::array array;
-  if (document.get_array().get(array) != simdjson::SUCCESS) return false;
-  int64_t index = step.index;
-  if (index < 0) {
-    std::size_t count = 0;
-    if (array.count_elements().get(count) != simdjson::SUCCESS) return false;
-    index += static_cast<int64_t>(count);
-    if (index < 0) return false;
-  }
-  return array.at(static_cast<std::size_t>(index)).get(value) == simdjson::SUCCESS;
-}
-
-bool walk(od::document& document, const plan::JsonPath& path, od::value& value) {
-  document.rewind();
-  if (!first_step(document, path.steps.front(), value)) return false;
-  for (std::size_t i = 1; i < path.steps.size(); ++i) {
-    if (!step_into(value, path.steps[i])) return false;
-  }
-  return true;
-}
+bool names_document(const plan::JsonPath& path) { return path.steps.empty() && path.many == nullptr; }
 
 template <class Source>
 JsonReader::Value classify(Source& source) {
@@ -114,23 +165,23 @@ bool append_text(Source& source, std::string& out) {
 
 JsonReader::Value JsonReader::find(const plan::JsonPath& path) {
   if (!state_->open) return std::monostate{};
-  if (path.steps.empty()) {
+  if (names_document(path)) {
     state_->document.rewind();
     return classify(state_->document);
   }
   od::value value;
-  if (!walk(state_->document, path, value)) return std::monostate{};
+  if (!state_->reach(path, value)) return std::monostate{};
   return classify(value);
 }
 
 bool JsonReader::find_text(const plan::JsonPath& path, std::string& out) {
   if (!state_->open) return false;
-  if (path.steps.empty()) {
+  if (names_document(path)) {
     state_->document.rewind();
     return append_text(state_->document, out);
   }
   od::value value;
-  if (!walk(state_->document, path, value)) return false;
+  if (!state_->reach(path, value)) return false;
   return append_text(value, out);
 }
 

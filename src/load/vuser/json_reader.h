@@ -1,5 +1,6 @@
 // Finds values of a JSON document by their paths, on the hot path: it reads the document only up to the requested
-// values, and does not validate the rest. Wraps simdjson. One reader a load thread.
+// values, and does not validate the rest. Paths that may name several values need all of it. Wraps simdjson. One reader
+// a load thread.
 #pragma once
 
 #include <memory>
@@ -22,11 +23,14 @@ class JsonReader {
   // Starts with a new document. `text` must stay unchanged until the next open(), with kPadding bytes readable behind
   // it. False when it is no JSON at all.
   bool open(std::string_view text);
+  // Whether all of the document is JSON.
+  bool valid();
 
   // A value for checks and templates. Text points into the reader until the next find().
   struct Null {};
   struct Compound {};  // an object or array
   using Value = std::variant<std::monostate /* not there */, std::string_view, double, bool, Null, Compound>;
+  // The first value of a path that may name several.
   Value find(const plan::JsonPath& path);
 
   // The value as text: a string without quotes, any other value as in the document. False when it is missing.

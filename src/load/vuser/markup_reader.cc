@@ -32,6 +32,20 @@ struct OwnText {
   xmlChar* text_;
 };
 
+// same-before() and same-after(): how many siblings of the element that is looked at have its name.
+template <xmlNodePtr(xmlNode::*kNext)>
+void count_same(xmlXPathParserContextPtr parser, int arguments) {
+  if (arguments != 0) return xmlXPathErr(parser, XPATH_INVALID_ARITY);
+  const xmlNode* const here = parser->context->node;
+  double count = 0;
+  for (const xmlNode* other = here->*kNext; other != nullptr; other = other->*kNext) {
+    const bool same = other->type == XML_ELEMENT_NODE && xmlStrEqual(other->name, here->name) == 1;
+    if (same) ++count;
+    if (++parser->context->opCount > parser->context->opLimit) return xmlXPathErr(parser, XPATH_OP_LIMIT_EXCEEDED);
+  }
+  valuePush(parser, xmlXPathNewFloat(count));
+}
+
 }  // namespace
 
 struct MarkupReader::Expression::Parts {
@@ -50,6 +64,8 @@ struct MarkupReader::Document {
     if (context == nullptr) return;
     context->opLimit = kMaxWork;
     context->error = &ignore;
+    xmlXPathRegisterFunc(context, BAD_CAST "same-before", &count_same<&xmlNode::prev>);
+    xmlXPathRegisterFunc(context, BAD_CAST "same-after", &count_same<&xmlNode::next>);
   }
   Document(const Document&) = delete;
   Document& operator=(const Document&) = delete;

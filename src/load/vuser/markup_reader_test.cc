@@ -50,6 +50,45 @@ TEST_F(Markup, selectors) {
   EXPECT_EQ(select("ul.lis"), "(nothing)") << "a class is a whole word";
 }
 
+TEST_F(Markup, selectors_of_level_3) {
+  constexpr std::string_view kBody =
+      "<html lang=en-GB><body><div id=d><p id=p1>a</p><b id=b1>b</b><p id=p2 lang=fr>c</p><i id=i1></i><p "
+      "id=p3>d</p></div>"
+      "<div id=e><p id=q1>x</p></div><a name=x>no</a><a href=/y>yes</a>"
+      "<input id=n1 type=checkbox checked><input id=n2 disabled checked><select><option id=o1><option id=o2 "
+      "selected></select>"
+      "<span id='1:2' class='a:b' data-v='caf\xc3\xa9'>s</span></body></html>";
+  const auto id = [&](const std::string& css) { return find(*plan::css_to_xpath(css, "id"), kBody); };
+  EXPECT_EQ(id("#d p:first-of-type"), "p1");
+  EXPECT_EQ(id("#d p:last-of-type"), "p3");
+  EXPECT_EQ(id("#d p:nth-of-type(2)"), "p2");
+  EXPECT_EQ(id("#d p:nth-last-of-type(2)"), "p2");
+  EXPECT_EQ(id("#d p:nth-of-type(2n+3)"), "p3");
+  EXPECT_EQ(id("#d *:only-of-type"), "b1");
+  EXPECT_EQ(id("p:only-of-type"), "q1");
+  EXPECT_EQ(id("#d :nth-of-type(2)"), "p2");
+  EXPECT_EQ(id("div :empty"), "i1");
+  EXPECT_EQ(id("p:lang(fr)"), "p2");
+  EXPECT_EQ(id("p:not(:lang(en))"), "p2");
+  EXPECT_EQ(id("b:lang(EN-gb)"), "b1");
+  EXPECT_EQ(id("b:lang(e)"), "(nothing)");
+  EXPECT_EQ(id(":checked"), "n1");
+  EXPECT_EQ(id("option:checked"), "o2");
+  EXPECT_EQ(id("input:disabled"), "n2");
+  EXPECT_EQ(id("input:enabled"), "n1");
+  EXPECT_EQ(find(*plan::css_to_xpath("a:link", ""), kBody), "yes");
+  EXPECT_EQ(find(*plan::css_to_xpath(":root", "lang"), kBody), "en-GB");
+  EXPECT_EQ(find(*plan::css_to_xpath("#\\31\\:2.a\\:b[data-v=\"caf\\e9\"]", ""), kBody), "s");
+  EXPECT_EQ(id("*|p"), "p1");
+}
+
+TEST_F(Markup, counting_siblings_has_an_end) {
+  std::string page = "<ul>";
+  for (int i = 0; i < 30'000; ++i) page += "<li>";
+  EXPECT_EQ(find(*plan::css_to_xpath("li:nth-of-type(29999)", ""), page), "(nothing)");
+  EXPECT_EQ(find("same-before(1)", page), "(nothing)");
+}
+
 TEST_F(Markup, xml_reads_nothing_from_outside) {
   EXPECT_EQ(find("/a/b[2]", "<?xml version='1.0'?><a><b>1</b><b><![CDATA[<2>]]></b></a>", true), "<2>");
   EXPECT_EQ(find("//b", "<a><b>no end", true), "(not read)");

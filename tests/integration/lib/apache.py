@@ -14,6 +14,9 @@ ErrorLog {folder}/error.log
 Listen 127.0.0.1:{port}
 DocumentRoot {folder}/pages
 {modules}
+{more}
+"""
+DIGEST = """\
 LogFormat "%r %>s" short
 CustomLog {folder}/access.log short
 <Location />
@@ -25,24 +28,21 @@ CustomLog {folder}/access.log short
   Require valid-user
 </Location>
 """
-MODULES = ["mpm_event", "authn_core", "authn_file", "authz_core", "authz_user", "auth_digest"]
 
 
-class DigestApache:
-    """`users`: names and passwords. `lifetime`: of a nonce, in seconds."""
+class Apache:
+    """It serves `folder`/pages. `more`: lines of its configuration, in which {folder} stands for `folder`."""
 
-    def __init__(self, folder, users, lifetime=300):
+    def __init__(self, folder, more, modules=()):
         self.folder = Path(folder)
-        (self.folder / "pages").mkdir(parents=True)
-        (self.folder / "pages/page").write_text("hello", encoding="utf-8")
-        (self.folder / "users").write_text("".join(
-            f"{name}:the shop:{hashlib.md5(f'{name}:the shop:{password}'.encode()).hexdigest()}\n"
-            for name, password in users.items()), encoding="utf-8")
-        modules = "\n".join(f"LoadModule {name}_module /usr/lib/apache2/modules/mod_{name}.so" for name in MODULES)
+        (self.folder / "pages").mkdir(parents=True, exist_ok=True)
+        load = "\n".join(f"LoadModule {name}_module /usr/lib/apache2/modules/mod_{name}.so"
+                         for name in ("mpm_event", "authz_core", *modules))
         for _ in range(20):
             self.port = free_port()
             (self.folder / "httpd.conf").write_text(CONFIGURATION.format(
-                folder=self.folder, port=self.port, modules=modules, lifetime=lifetime), encoding="utf-8")
+                folder=self.folder, port=self.port, modules=load, more=more.format(folder=self.folder)),
+                encoding="utf-8")
             if self.start():
                 return
             self.stop()
@@ -73,3 +73,17 @@ class DigestApache:
 
     def __exit__(self, *_):
         self.stop()
+
+
+class DigestApache(Apache):
+    """`users`: names and passwords. `lifetime`: of a nonce, in seconds."""
+
+    def __init__(self, folder, users, lifetime=300):
+        pages = Path(folder) / "pages"
+        pages.mkdir(parents=True)
+        (pages / "page").write_text("hello", encoding="utf-8")
+        (Path(folder) / "users").write_text("".join(
+            f"{name}:the shop:{hashlib.md5(f'{name}:the shop:{password}'.encode()).hexdigest()}\n"
+            for name, password in users.items()), encoding="utf-8")
+        super().__init__(folder, DIGEST.replace("{lifetime}", str(lifetime)),
+                         ("authn_core", "authn_file", "authz_user", "auth_digest"))

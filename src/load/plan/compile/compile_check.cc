@@ -94,6 +94,7 @@ ComparisonWords comparison_of(scenario::Operator op) {
     case scenario::Operator::kMatches: return {Comparison::kMatches, "matches"};
     case scenario::Operator::kExists: return {Comparison::kExists, "exists"};
     case scenario::Operator::kAbsent: return {Comparison::kAbsent, "is absent"};
+    case scenario::Operator::kValid: return {Comparison::kValid, "is valid"};
   }
   return {};
 }
@@ -175,7 +176,9 @@ std::vector<Check> compile_checks(const scenario::Step& step, StepId id, std::ve
     check.subject = subject_of(condition.subject);
     check.comparison = comparison_of(condition.op).comparison;
     check.any_of = condition.any_of;
-    if (check.subject == Check::Subject::kJson) check.path = compile_path(condition.argument, reading);
+    if (check.subject == Check::Subject::kJson && check.comparison != Comparison::kValid) {
+      check.path = compile_path(condition.argument, reading);
+    }
     if (check.subject == Check::Subject::kHeader) check.header = condition.argument.text;
     if (check.comparison == Comparison::kMatches) {
       for (const Literal& literal : check.any_of) {

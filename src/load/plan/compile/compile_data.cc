@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
+#include "core/base/encoding.h"
 #include "core/base/units.h"
-#include "load/plan/selectors.h"
+#include "load/plan/json_path.h"
 
 namespace bellwether::plan {
 
@@ -91,6 +92,28 @@ std::vector<DataSource> compile_data(const scenario::Scenario& source, const sce
   return out;
 }
 
+// The path of a member of a row: names with dots between them, of any other characters, and indices.
+std::string path_of(std::string_view part) {
+  std::string out = "$";
+  while (!part.empty()) {
+    const std::size_t end = part.starts_with('[') ? part.find(']') : part.find_first_of(".[");
+    const std::string_view one = part.substr(0, part.starts_with('[') && end != std::string_view::npos ? end + 1 : end);
+    part.remove_prefix(one.size());
+    if (one.empty()) {
+      out += '.';  // a name is missing
+    } else if (one.starts_with('[')) {
+      out += one;
+    } else {
+      out += "[\"";
+      append_json_text(one, out);
+      out += "\"]";
+    }
+    if (part == ".") out += '.';
+    if (part.starts_with('.')) part.remove_prefix(1);
+  }
+  return out;
+}
+
 tl::expected<RowField, scenario::Diagnostics::Problem> field_of(const DataSource& data, std::string_view part) {
   RowField field;
   if (data.rows == nullptr) return field;
@@ -101,8 +124,8 @@ tl::expected<RowField, scenario::Diagnostics::Problem> field_of(const DataSource
     field.column = static_cast<uint16_t>(at - names.begin());
     return field;
   }
-  auto path = parse_json_path((part.starts_with('[') ? "$" : "$.") + std::string(part));
-  if (!path) {
+  auto path = parse_json_path(path_of(part));
+  if (!path || path->many != nullptr) {
     return tl::unexpected(scenario::Diagnostics::Problem{.message = in_quotes(part) + " is no path to a member",
                                                          .expected = "names such as address.city or items[0]"});
   }

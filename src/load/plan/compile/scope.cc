@@ -7,7 +7,7 @@
 #include "core/base/bytes.h"
 #include "core/base/check.h"
 #include "load/plan/compile/builtin.h"
-#include "load/plan/selectors.h"
+#include "load/plan/json_path.h"
 #include "load/scenario/section.h"
 
 namespace bellwether::plan {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/bytes.h"
+#include "core/base/host_name.h"
 #include "load/plan/compile/template.h"
 
 namespace bellwether::plan {
@@ -90,6 +91,15 @@ Status check_authority(std::string_view authority, bool continues) {
   return check_port(rest.substr(1));
 }
 
+// Writes the host of `url`, which stands at `begin` and before `end`, in the letters of the DNS, and moves `end`.
+Status convert_host(std::string& url, std::size_t begin, std::size_t& end) {
+  const std::string host = url.substr(begin, std::min(url.find(':', begin), end) - begin);
+  BW_TRY(const std::string ascii, ascii_host(host));
+  url.replace(begin, host.size(), ascii);
+  end += ascii.size() - host.size();
+  return {};
+}
+
 }  // namespace
 
 Status complete_url(Template& url, std::string_view base) {
@@ -105,8 +115,9 @@ Status complete_url(Template& url, std::string_view base) {
   if (scheme == 0) return fail(Errc::kInvalid, "the URL does not begin with http:// or https://");
   drop_fragment(url);
   std::string& first = url.pieces.front().literal;
-  const std::size_t end = std::min(first.find_first_of("/?", scheme), first.size());
+  std::size_t end = std::min(first.find_first_of("/?", scheme), first.size());
   const bool continues = end == first.size() && url.pieces.size() > 1;
+  if (!continues) BW_RETURN_IF_ERROR(convert_host(first, scheme, end));
   BW_RETURN_IF_ERROR(check_authority(std::string_view(first).substr(scheme, end - scheme), continues));
   if (!continues && (end == first.size() || first[end] == '?')) first.insert(end, "/");
   for (Piece& piece : url.pieces) {

@@ -4,7 +4,6 @@
 
 #include "load/plan/compile/template.h"
 #include "load/plan/load_testing.h"
-#include "load/plan/selectors.h"
 
 namespace bellwether::plan {
 namespace {
@@ -37,6 +36,14 @@ TEST(Url, what_no_url_may_contain_is_encoded) {
   EXPECT_EQ(complete("http://h/a b\n\"é%20"), "http://h/a%20b%0A%22%C3%A9%20");
 }
 
+TEST(Url, a_host_in_other_letters_becomes_ascii) {
+  EXPECT_EQ(complete("http://Bücher.example:81/ü"), "http://xn--bcher-kva.example:81/%C3%BC");
+  EXPECT_EQ(complete("https://bücher.example"), "https://xn--bcher-kva.example/");
+  EXPECT_EQ(complete("/x", "https://bücher.example"), "https://xn--bcher-kva.example/x");
+  EXPECT_TRUE(complete("http://b\xff/").starts_with("error: 'b\xff' is no name of a host: "))
+      << complete("http://b\xff/");
+}
+
 TEST(Url, hosts_and_ports_are_checked) {
   EXPECT_EQ(complete("http://[::1]:80/"), "http://[::1]:80/");
   EXPECT_EQ(complete("http://1.2.3.4:65535/"), "http://1.2.3.4:65535/");
@@ -58,36 +65,6 @@ TEST(Url, a_host_may_be_known_only_at_run_time) {
   append_literal(url, ".local/x#y");
   ASSERT_TRUE(complete_url(url, ""));
   EXPECT_EQ(show(url), "http://node-{vu|url}.local/x");
-}
-
-std::string path_of(const std::string& text) {
-  const auto path = parse_json_path(text);
-  if (!path) return "error: " + path.error().message;
-  std::string out;
-  for (const JsonPath::Step& step : path->steps) {
-    out += step.is_index ? "[" + std::to_string(step.index) + "]" : "<" + step.key + ">";
-  }
-  return out;
-}
-
-TEST(JsonPath, names_members_and_elements) {
-  EXPECT_EQ(path_of("$"), "");
-  EXPECT_EQ(path_of("$.a.b-c"), "<a><b-c>");
-  EXPECT_EQ(path_of("$[0][-1].id"), "[0][-1]<id>");
-  EXPECT_EQ(path_of("$['a.b'][\"c d\"]"), "<a.b><c d>");
-}
-
-TEST(JsonPath, anything_else_is_refused) {
-  EXPECT_EQ(path_of(""), "error: a JSON path begins with $");
-  EXPECT_EQ(path_of("$a"), "error: '.' or '[' is missing at character 2");
-  EXPECT_EQ(path_of("$."), "error: the name of one member is missing at character 3");
-  EXPECT_EQ(path_of("$.*"), "error: the name of one member is missing at character 3");
-  EXPECT_EQ(path_of("$[*]"), "error: only an index or a quoted name may stand in brackets at character 2");
-  EXPECT_EQ(path_of("$[99999999999]"), "error: only an index or a quoted name may stand in brackets at character 2");
-  EXPECT_EQ(path_of("$['a'"), "error: a name in brackets is not closed at character 2");
-  std::string deep = "$";
-  for (int i = 0; i < 65; ++i) deep += ".a";
-  EXPECT_EQ(path_of(deep), "error: a JSON path has at most 64 steps: too many at character 130");
 }
 
 }  // namespace

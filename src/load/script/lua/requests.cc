@@ -8,7 +8,7 @@
 #include "core/base/bytes.h"
 #include "core/base/overloaded.h"
 #include "core/http1/error_kind.h"
-#include "load/plan/selectors.h"
+#include "load/plan/json_path.h"
 #include "load/script/lua/host.h"
 #include "load/script/lua/json.h"
 

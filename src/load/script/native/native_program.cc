@@ -9,7 +9,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/overloaded.h"
-#include "load/plan/selectors.h"
+#include "load/plan/json_path.h"
 #include "load/script/native/declarations.h"
 #include "load/script/native/library.h"
 
