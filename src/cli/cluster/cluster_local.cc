@@ -135,7 +135,7 @@ task<Result<Sight>> bring_up(runtime::EpollRuntime* runtime, runtime::Signals* s
 }
 
 constexpr Duration kWorkersWait = Duration::seconds(10);
-constexpr auto kBetweenLooks = std::chrono::milliseconds(100);
+constexpr auto kWorkersEvery = std::chrono::milliseconds(100);
 
 // Workers report to the managers about once a second, after they have joined. A run that is typed at once finds only
 // those that have. A cluster whose workers do not report is up all the same: `job workers` shows which do.
@@ -146,7 +146,7 @@ void await_workers(const std::string& folder, uint32_t count) {
   while (std::chrono::steady_clock::now() < deadline) {
     const auto reported = (*client)->workers();
     if (reported && reported->size() >= count) return;
-    std::this_thread::sleep_for(kBetweenLooks);
+    std::this_thread::sleep_for(kWorkersEvery);
   }
 }
 
