@@ -5,6 +5,7 @@ import pathlib
 
 from lib import product
 from lib.server import Served, response
+from lib.target import Target
 
 JSON = b'{"token":"t-1","items":[{"id":7,"name":"Seven"},{"id":8}],"none":null,"ok":true}'
 
@@ -42,7 +43,8 @@ end)
         self.assertEqual(sent[1].header("content-type"), "application/json")
         self.assertEqual(sent[1].header("x-own"), "5")
         self.assertEqual((sent[2].body, sent[2].header("content-type")), (b"text", "text/plain"))
-        self.assertEqual(run.totals["requests"], 3, "the last response of a step is measured")
+        self.assertEqual(run.totals["requests"], 4)
+        self.assertEqual([run.result["steps"]["w." + step]["count"] for step in "abc"], [1, 1, 2])
 
     def test_what_a_response_says(self):
         self.answers["/bad"] = response(b"no", status="503 Busy")
@@ -69,7 +71,49 @@ w:step("a", function()
 end)
 """, code=product.ALL_FAILED)
         self.assertEqual(self.paths()[-1], "/told/0closed")
-        self.assertEqual((run.totals["requests"], run.totals["failed"]), (1, 1), "the other is not counted")
+        self.assertEqual((run.totals["requests"], run.totals["failed"], run.totals["left_out"]), (1, 1, 1))
+        self.assertRegex(run.out, r"left out +1 +not measured, as the program asks")
+
+    def test_each_request_counts_as_the_target_counts_it(self):
+        target = Target(self)
+        script = self.write("six.lua", f"""
+scenario {{defaults = {{http = {{base = "{target.url}"}}}},
+  thresholds = {{http_req_failed = {{"rate<0.8"}}, ["http_reqs{{step:w.list}}"] = {{"count==14"}},
+                ["http_req_failed{{step:list}}"] = {{"rate<=0"}}}}}}
+workflow("w", {{executor = "per-vu-iterations", vus = 2, iterations = 7}})
+  :step("six", {{requests = {{"list", "never"}}}}, function()
+    for i = 1, 4 do http.get("/status/500") end
+    http.get("/status/200", {{name = "list"}})
+    http.get("/status/503")
+    http.get("/status/500", {{measured = false}})
+  end)
+""")
+        run = self.load(pathlib.Path(script), "--cores", "2", code=product.THRESHOLDS)
+        totals, steps = run.totals, run.result["steps"]
+        self.assertEqual((totals["requests"], totals["failed"], totals["left_out"]), (84, 70, 14))
+        self.assertEqual(target.answered(), totals["requests"] + totals["left_out"])
+        self.assertEqual({name: (step["count"], step["failed"], step["left_out"], step["status"])
+                          for name, step in steps.items()},
+                         {"w.six": (70, 70, 14, {"500": 56, "503": 14}), "w.list": (14, 0, 0, {"200": 14}),
+                          "w.never": (0, 0, 0, {})})
+        self.assertEqual([threshold["ok"] for threshold in run.result["thresholds"]], [False, True, True])
+        self.assertIn("w.list  14 requests", run.out)
+
+    def test_a_status_that_the_step_checks_is_no_failure_of_any_of_its_requests(self):
+        self.answers["/gone"] = response(b"", status="404 Gone")
+        run = self.one("""
+w:step("a", {check = {status = {200, 404}}}, function()
+  http.get("/gone")
+  http.get("/a")
+end)
+w:step("b", function()
+  http.get("/gone")
+  http.get("/b")
+end)
+""")
+        steps = run.result["steps"]
+        self.assertEqual([(steps[name]["count"], steps[name]["failed"]) for name in ("w.a", "w.b")], [(2, 0), (2, 1)])
+        self.assertEqual(run.checks, {"status is 200 or 404": (1, 0)})
 
     def test_a_response_does_not_outlive_the_next_request(self):
         run = self.one("""
@@ -79,8 +123,9 @@ w:step("a", function()
   local fine = first.status
   return first.body
 end)
-""", code=product.ALL_FAILED)
+""")
         self.assertIn("w.lua:8: this response is gone", run.out)
+        self.assertEqual((run.totals["requests"], run.errors), (3, {"script": 1}), "the failed step is one more")
 
     # --- state ---
 
@@ -260,6 +305,7 @@ w:step("b", {after = "a"}, function() http.get("/b") end)
                 ("http.get('/a', {headers = {['A b'] = 'x'}})", "cannot be sent: its URL or a header is wrong"),
                 ("http.post('/a', {body = 'x', json = {}})", "a request has 'body' or 'json', not both"),
                 ("http.get('/a', {timeout = 'soon'})", "'timeout' takes a time"),
+                ("http.get('/a', {name = 'no'})", "the step declares no request 'no': add it to the options"),
                 ("sleep('x')", "sleep takes a time"),
                 ("check('no', true)", "the step declares no check 'no': add it to the options of the step"),
                 ("set('no', 1)", "the step declares no value 'no'"),
@@ -271,7 +317,7 @@ w:step("b", {after = "a"}, function() http.get("/b") end)
             with self.subTest(call):
                 run = self.one(f'w:step("a", function() local x = {call} end)' if "=" not in call.split("(")[0]
                                and "while" not in call else f'w:step("a", function() {call} end)',
-                               code=product.ALL_FAILED)
+                               code=product.PASS if "http.get('/a')" in call else product.ALL_FAILED)
                 self.assertIn(told, " ".join(run.out.split()))
                 self.assertIn("w.a: w.lua:3: ", " ".join(run.out.split()))
 
@@ -282,6 +328,9 @@ w:step("b", {after = "a"}, function() http.get("/b") end)
                 ('w:step("a", {chek = {status = 200}}, function() end)', "w.lua:3: unknown key 'chek' in step 'w.a'"),
                 ('\n\nw:step("a", {after = "b"}, function() end)', "w.lua:5: "),
                 ('w:step("a", {args = {x = "${nobody}"}}, function() end)', "w.lua:3: unknown name 'nobody'"),
+                ('w:step("a", {requests = {"a"}}, function() end)', "w.lua:3: workflow 'w' has the name 'a' twice"),
+                ('w:step("a", {requests = {"b c"}}, function() end)', "w.lua:3: 'b c' cannot be the name of a request"),
+                ('w:action("a", {requests = {"b"}}, function() end)', "w.lua:3: 'requests' names requests to measure"),
                 ("while true do end", "w.lua:3: ran for 1 s without waiting for anything"),
         ):
             with self.subTest(text):

@@ -65,6 +65,7 @@ struct Function {
   Names checks;
   Names sets;
   Names metrics;
+  Names names;                                     // of requests
   std::array<Requests, kMethods.size()> requests;  // of each method
 };
 
@@ -127,6 +128,10 @@ void push_response(lua_State* state, Host& host, Strand& strand);
 // The strand that runs in `state`; nullptr, with a message pushed, when `what` is called outside of a step.
 Strand* strand_of(lua_State* state, Host& host, const char* what);
 Host& host_of(lua_State* state);  // of a function of the API: its first upvalue
+// The index of the name at `at` among the step's declared ones, from 0. Empty when it is none of them; declared()
+// pushes a message then.
+std::optional<std::size_t> index_of(lua_State* state, int at, Names& names);
+std::optional<std::size_t> declared(lua_State* state, int at, Names& names, const char* what, const char* list);
 void push_text(lua_State* state, std::string_view text);
 // Empty when it is none; a number becomes one. Valid while the state holds it.
 std::string_view text_at(lua_State* state, int index);

@@ -16,7 +16,7 @@ namespace bellwether::script::lua {
 
 namespace {
 
-constexpr std::array<std::string_view, 5> kOptions{"headers", "body", "json", "timeout", "measured"};
+constexpr std::array<std::string_view, 6> kOptions{"headers", "body", "json", "timeout", "measured", "name"};
 constexpr std::size_t kMaxHeaders = 100;
 
 // The content of a table of options. The texts are those of the table, which the caller keeps.
@@ -24,7 +24,7 @@ struct Options {
   std::vector<std::pair<std::string_view, std::string_view>> headers;
   std::optional<std::string_view> body;
   std::optional<Duration> timeout;
-  bool measured = true;
+  vuser::CodeRun::Counting counting;
 };
 
 bool refuse(lua_State* state, const std::string& message) {
@@ -55,11 +55,16 @@ bool read_headers(lua_State* state, Options& out) {
   return true;
 }
 
-bool read_option(lua_State* state, Host& host, std::string_view name, Options& out) {
+bool read_option(lua_State* state, Host& host, Strand& strand, std::string_view name, Options& out) {
   if (name == "headers") return read_headers(state, out);
   if (name == "measured") {
-    out.measured = lua_toboolean(state, -1) != 0;
+    out.counting.measured = lua_toboolean(state, -1) != 0;
     return true;
+  }
+  if (name == "name") {
+    const auto index = declared(state, lua_gettop(state), strand.function->names, "request", "requests");
+    if (index) out.counting.name = static_cast<uint16_t>(*index + 1);
+    return index.has_value();
   }
   if (name == "timeout") {
     out.timeout = duration_at(state, lua_gettop(state), "'timeout'");
@@ -78,7 +83,7 @@ bool read_option(lua_State* state, Host& host, std::string_view name, Options& o
   return true;
 }
 
-bool read_options(lua_State* state, Host& host, int index, Options& out) {
+bool read_options(lua_State* state, Host& host, Strand& strand, int index, Options& out) {
   if (!lua_istable(state, index)) {
     return refuse(state, std::string("the options of a request must be a table, not a ") + luaL_typename(state, index));
   }
@@ -94,7 +99,7 @@ bool read_options(lua_State* state, Host& host, int index, Options& out) {
       return refuse(state, message);
     }
     json |= name == "json";
-    if (!read_option(state, host, name, out)) return false;
+    if (!read_option(state, host, strand, name, out)) return false;
   }
   const auto is_type = [](const auto& header) { return iequals(header.first, "content-type"); };
   if (json && std::none_of(out.headers.begin(), out.headers.end(), is_type)) {
@@ -138,15 +143,15 @@ bool begin_request(lua_State* state, Host& host, std::size_t method) {
   vuser::CodeRun& run = *strand->run;
   if (lua_isnoneornil(state, 2)) {
     if (const vuser::PreparedRequest* request = prepared(state, *strand, method)) {
-      run.send(*request, true);
+      run.send(*request, {});
       return true;
     }
   }
   Options options;
-  if (!lua_isnoneornil(state, 2) && !read_options(state, host, 2, options)) return false;
+  if (!lua_isnoneornil(state, 2) && !read_options(state, host, *strand, 2, options)) return false;
   const vuser::RequestChange change{
       .method = kMethods[method], .url = text_at(state, 1), .headers = options.headers, .body = options.body};
-  const Status sent = run.send(change, options.timeout, options.measured);
+  const Status sent = run.send(change, options.timeout, options.counting);
   return sent ? true : refuse(state, sent.error().message);
 }
 
