@@ -189,6 +189,11 @@ class JsonValue {
   bellwether_value value_;
 };
 
+// The phases of an exchange, each 0 when it did not happen: the first three on a reused connection.
+struct Timings {
+  Duration dns, connect, tls, send, wait, receive;
+};
+
 class Response {
  public:
   Response() = default;
@@ -201,6 +206,11 @@ class Response {
   std::string_view body() const {
     strand();
     return detail::from_abi(facts_.body);
+  }
+  Timings timings() const {
+    bellwether_timings of{};
+    detail::host->timings(strand().run, &of);
+    return {{of.dns}, {of.connect}, {of.tls}, {of.send}, {of.wait}, {of.receive}};
   }
   // Empty when absent.
   std::string_view header(std::string_view name) const {

@@ -59,6 +59,11 @@ typedef struct bellwether_value {
   bellwether_text text;  // BELLWETHER_TEXT: valid until the next one is read
 } bellwether_value;
 
+// The phases of an exchange in ns; 0: it did not happen, as on a reused connection.
+typedef struct bellwether_timings {
+  int64_t dns, connect, tls, send, wait, receive;
+} bellwether_timings;
+
 typedef struct bellwether_run bellwether_run;            // one run of a step, of the host
 typedef struct bellwether_prepared bellwether_prepared;  // a request made ready, of the host, as long as the program
 
@@ -77,6 +82,7 @@ typedef struct bellwether_host {
   void (*fail)(bellwether_run*, bellwether_text why);
 
   void (*response)(bellwether_run*, bellwether_response*);  // the last one
+  void (*timings)(bellwether_run*, bellwether_timings*);
   int (*header)(bellwether_run*, bellwether_text name, bellwether_text* value);
   // NULL for a malformed path. Valid while the program is loaded.
   const void* (*json_path)(bellwether_run*, bellwether_text);

@@ -1,6 +1,10 @@
 #!/usr/bin/env python3
 """Workflows written in Lua, against a server that notes what comes."""
 
+import base64
+import hashlib
+import hmac
+import json
 import pathlib
 
 from lib import product
@@ -114,6 +118,70 @@ end)
         steps = run.result["steps"]
         self.assertEqual([(steps[name]["count"], steps[name]["failed"]) for name in ("w.a", "w.b")], [(2, 0), (2, 1)])
         self.assertEqual(run.checks, {"status is 200 or 404": (1, 0)})
+
+    def test_where_the_time_of_a_response_went(self):
+        self.one("""
+w:step("a", function()
+  local res = http.get("/a")
+  local timings = res.timings
+  local again = http.get("/b").timings
+  local sum = 0
+  for _, name in ipairs {"send", "wait", "receive"} do sum = sum + timings[name] end
+  http.post("/told", {json = {timings.connect > 0, timings.tls, again.connect, sum > 0 and sum <= res.duration}})
+end)
+""")
+        self.assertEqual(json.loads(self.server.requests[-1].body), [True, 0, 0, True])
+
+    def test_a_document_that_is_sent_back_is_the_same(self):
+        document = (b'{"a":[1,null,2],"b":[],"big":9007199254740993,"c":{},"deep":[[],[null]],"n":null,'
+                    b'"neg":-9223372036854775808,"x":1.5}')
+        self.answers["/doc"] = response(document)
+        self.one("""
+w:step("a", function()
+  local res = http.get("/doc")
+  local doc, big = res:json(), res:json("$.big")
+  http.put("/back", {json = doc})
+  http.get("/" .. big)
+  doc.a[2], doc.b[1], doc.n = 7, json.null, nil
+  http.put("/changed", {json = {doc.a, doc.b, json.array(), {}, doc.n == nil, doc.deep[2][1] == json.null}})
+end)
+""")
+        self.assertEqual(self.paths(), ["/doc", "/back", "/9007199254740993", "/changed"])
+        self.assertEqual(self.server.requests[1].body, document)
+        self.assertEqual(self.server.requests[3].body, b"[[1,7,2],[null],[],{},true,true]")
+
+    def test_what_is_printed_is_a_note_with_tabs_between(self):
+        self.answers["/doc"] = response(b"[9007199254740993,null]")
+        run = self.one("""
+w:step("a", function()
+  local doc = http.get("/doc"):json()
+  print("a", 1, true, {1, 2}, doc[1], doc[2])
+end)
+""")
+        self.assertEqual([event["detail"] for event in run.events],
+                         ["w.a: a\t1\ttrue\t[1,2]\t9007199254740993\tnull"])
+        self.assertIn("a\t1\ttrue\t[1,2]\t9007199254740993\tnull", run.out)
+
+    def test_hashes_and_encodings(self):
+        self.one("""
+w:step("a", function()
+  local all = "\\0\\255~~?"
+  http.post("/told", {json = {
+    hash.md5(""), hash.sha1("abc"), hash.sha256("abc"), hash.sha512("abc"),
+    hash.hmac("sha256", "key", "text"), hash.hmac("sha1", "", ""),
+    base64.encode(all), base64.encode_url(all), hex.encode(all),
+    base64.decode(base64.encode(all)) == all, base64.decode(base64.encode_url(all)) == all,
+    hex.decode(hex.encode(all)) == all, base64.encode(""), pcall(hex.decode, "0"), pcall(hash.hmac, "md4", "", ""),
+  }})
+end)
+""")
+        every = b"\0\xff~~?"
+        self.assertEqual(json.loads(self.server.requests[0].body), [
+            hashlib.md5(b"").hexdigest(), hashlib.sha1(b"abc").hexdigest(), hashlib.sha256(b"abc").hexdigest(),
+            hashlib.sha512(b"abc").hexdigest(), hmac.new(b"key", b"text", "sha256").hexdigest(),
+            hmac.new(b"", b"", "sha1").hexdigest(), base64.b64encode(every).decode(),
+            base64.urlsafe_b64encode(every).decode().rstrip("="), every.hex(), True, True, True, "", False, False,
+            "bad argument #1 to '?' (invalid option 'md4')"])
 
     def test_a_response_does_not_outlive_the_next_request(self):
         run = self.one("""

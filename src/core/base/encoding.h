@@ -33,7 +33,7 @@ void append_percent_encoded(std::string_view text, std::string& out);
 // The text between the quotes of a string in JSON (RFC 8259, section 7).
 void append_json_text(std::string_view text, std::string& out);
 
-// Replaces control characters, those of the second block too, by '?', so that no name or message can steer a terminal.
+// Replaces control characters but tabs, those of the second block too, by '?': no name or message steers a terminal.
 std::string printable(std::string_view text);
 
 }  // namespace bellwether

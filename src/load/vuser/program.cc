@@ -160,6 +160,17 @@ http1::Response& CodeRun::begin_exchange() {
   return into;
 }
 
+std::array<Duration, metrics::kPhases> CodeRun::phases() const {
+  const http1::Response& from = *last_;
+  if (from.status == 0) return {from.dns, from.connect, from.tls, from.sending, {}, {}};
+  return {from.dns,
+          from.connect,
+          from.tls,
+          from.sending,
+          from.first_byte - from.sent - from.sending,
+          from.done - from.first_byte};
+}
+
 void CodeRun::stow() {
   stowed_measured_.take(measured_);
   stowed_unmeasured_.take(unmeasured_);

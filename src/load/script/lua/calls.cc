@@ -49,12 +49,13 @@ int set(lua_State* state) {
   luaL_checkany(state, 1);
   const auto index = declared(state, 1, strand->function->sets, "value", "sets");
   if (!index) return raise(state);
-  if (lua_type(state, 2) != LUA_TSTRING && lua_type(state, 2) != LUA_TNUMBER) {
+  const std::string_view whole = integer_at(state, 2);
+  if (whole.empty() && lua_type(state, 2) != LUA_TSTRING && lua_type(state, 2) != LUA_TNUMBER) {
     lua_pushfstring(state, "the value of '%s' must be a text or a number, not a %s", lua_tostring(state, 1),
                     luaL_typename(state, 2));
     return raise(state);
   }
-  strand->run->set(*index, text_at(state, 2));
+  strand->run->set(*index, whole.empty() ? text_at(state, 2) : whole);
   return 0;
 }
 
@@ -99,6 +100,17 @@ bool decode(lua_State* state) {
 int json_decode(lua_State* state) {
   luaL_checktype(state, 1, LUA_TSTRING);
   return decode(state) ? 1 : raise(state);
+}
+
+int json_array(lua_State* state) {
+  lua_settop(state, 1);
+  if (lua_isnil(state, 1)) {
+    lua_newtable(state);
+    lua_replace(state, 1);
+  }
+  luaL_checktype(state, 1, LUA_TTABLE);
+  mark_as_array(state);
+  return 1;
 }
 
 Prng& prng_of(Host& host) {
@@ -156,6 +168,10 @@ void say(lua_State* state, Host& host) {
       case LUA_TTABLE:
         if (!append_json(state, i, line)) line += "a table";
         break;
+      case LUA_TLIGHTUSERDATA:
+      case LUA_TUSERDATA:
+        if (!append_json(state, i, line)) line += luaL_typename(state, i);
+        break;
       default: line += luaL_typename(state, i); break;
     }
   }
@@ -166,12 +182,6 @@ void say(lua_State* state, Host& host) {
 int print(lua_State* state) {
   say(state, host_of(state));
   return 0;
-}
-
-void set_function(lua_State* state, Host& host, const char* name, lua_CFunction function) {
-  lua_pushlightuserdata(state, &host);
-  lua_pushcclosure(state, function, 1);
-  lua_setfield(state, -2, name);
 }
 
 constexpr const char* kLoaded = "bellwether modules";  // in the registry: name → its result; false: it still runs
@@ -286,12 +296,22 @@ Strand* strand_of(lua_State* state, Host& host, const char* what) {
   return nullptr;
 }
 
+void set_function(lua_State* state, Host& host, const char* name, lua_CFunction function) {
+  lua_pushlightuserdata(state, &host);
+  lua_pushcclosure(state, function, 1);
+  lua_setfield(state, -2, name);
+}
+
 void push_calls(lua_State* state, Host& host) {
   push_require(state, host);
   push_requests(state, host);
+  push_encodings(state, host);
   lua_newtable(state);
   set_function(state, host, "encode", json_encode);
   set_function(state, host, "decode", json_decode);
+  set_function(state, host, "array", json_array);
+  push_null(state);
+  lua_setfield(state, -2, "null");
   lua_setglobal(state, "json");
   lua_getglobal(state, "math");
   set_function(state, host, "random", random);

@@ -1,5 +1,6 @@
 // Requests of scripts: http.get("/items", {headers = …}) and its like.
 #include <algorithm>
+#include <cmath>
 #include <lua.hpp>
 #include <optional>
 #include <string>
@@ -163,6 +164,8 @@ int http(lua_State* state) {
 }
 
 constexpr const char* kKind = "response";
+// In the order of metrics::Phase.
+constexpr std::array<const char*, metrics::kPhases> kPhases{"dns", "connect", "tls", "send", "wait", "receive"};
 
 // Of a method, whose first upvalue is the host.
 HeldResponse& held(lua_State* state) {
@@ -188,14 +191,27 @@ int push_body(lua_State* state, const HeldResponse& response) {
   return 1;
 }
 
+int push_timings(lua_State* state, const HeldResponse& response) {
+  if (whole(state, response) == nullptr) return raise(state);
+  const auto phases = response.strand->run->phases();
+  lua_createtable(state, 0, static_cast<int>(phases.size()));
+  for (std::size_t i = 0; i < phases.size(); ++i) {
+    lua_pushnumber(state, phases[i].millis_f());
+    lua_setfield(state, -2, kPhases[i]);
+  }
+  return 1;
+}
+
 int index(lua_State* state) {
   const auto& response = *static_cast<const HeldResponse*>(lua_touserdata(state, 1));
   const char* name = lua_type(state, 2) == LUA_TSTRING ? lua_tostring(state, 2) : nullptr;
   const Field* field = host_of(state).fields.find(name);
   if (field == nullptr) {
-    return luaL_error(state,
-                      "a response has no '%s'; it has status, ok, body, error, duration, bytes, json() and header()",
-                      name != nullptr ? name : luaL_typename(state, 2));
+    return luaL_error(
+        state,
+        "a response has no '%s'; it has status, ok, body, error, duration, bytes, timings, json() and "
+        "header()",
+        name != nullptr ? name : luaL_typename(state, 2));
   }
   switch (*field) {
     case Field::kStatus: lua_pushinteger(state, response.status); return 1;
@@ -211,6 +227,7 @@ int index(lua_State* state) {
       return 1;
     case Field::kDuration: lua_pushnumber(state, response.took_ms); return 1;
     case Field::kBytes: lua_pushnumber(state, static_cast<double>(response.bytes)); return 1;
+    case Field::kTimings: return push_timings(state, response);
     case Field::kJson: lua_pushvalue(state, lua_upvalueindex(2)); return 1;
     case Field::kHeader: lua_pushvalue(state, lua_upvalueindex(3)); return 1;
   }
@@ -222,6 +239,11 @@ bool push_found(lua_State* state, const HeldResponse& response, const plan::Json
   vuser::CodeRun& run = *response.strand->run;
   const vuser::JsonReader::Value value = run.json(path);
   using Reader = vuser::JsonReader;
+  const auto push_found_number = [&](double number) {
+    std::string written;  // from where on a double does not say all
+    if (std::fabs(number) >= kMaxWhole) run.json_text(path, written);
+    return push_number(state, number, written), true;
+  };
   const auto push_compound = [&](Reader::Compound) {
     std::string text;
     if (!run.json_text(path, text)) return lua_pushnil(state), true;
@@ -231,8 +253,8 @@ bool push_found(lua_State* state, const HeldResponse& response, const plan::Json
   };
   return std::visit(
       Overloaded{[&](std::string_view text) { return lua_pushlstring(state, text.data(), text.size()), true; },
-                 [&](double number) { return lua_pushnumber(state, number), true; },
-                 [&](bool flag) { return lua_pushboolean(state, flag ? 1 : 0), true; }, push_compound,
+                 push_found_number, [&](bool flag) { return lua_pushboolean(state, flag ? 1 : 0), true; },
+                 push_compound,
                  [&]<OneOf<std::monostate, Reader::Null> Nothing>(Nothing) { return lua_pushnil(state), true; }},
       value);
 }
@@ -334,6 +356,7 @@ void push_response_kind(lua_State* state, Host& host) {
   add_field(state, host, "error", Field::kError);
   add_field(state, host, "duration", Field::kDuration);
   add_field(state, host, "bytes", Field::kBytes);
+  add_field(state, host, "timings", Field::kTimings);
   add_field(state, host, "json", Field::kJson);
   add_field(state, host, "header", Field::kHeader);
   lua_pushlightuserdata(state, &host);

@@ -205,6 +205,10 @@ class NativeProgram final : public vuser::Program {
     if (from.status != 0) out->body = to_abi(from.body);
     if (from.error != http1::ErrorKind::kNone) out->error = to_abi(http1::to_string(from.error));
   }
+  static void timings(bellwether_run* run, bellwether_timings* out) {
+    const auto of = strand_of(run).run->phases();
+    *out = {of[0].ns(), of[1].ns(), of[2].ns(), of[3].ns(), of[4].ns(), of[5].ns()};
+  }
   static int header(bellwether_run* run, bellwether_text name, bellwether_text* value) {
     const http1::Response& from = strand_of(run).run->response();
     if (from.status == 0) return 0;
@@ -282,6 +286,7 @@ class NativeProgram final : public vuser::Program {
                                          end,
                                          fail_run,
                                          response,
+                                         timings,
                                          header,
                                          json_path,
                                          json,
