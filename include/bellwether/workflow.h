@@ -189,6 +189,11 @@ class JsonValue {
   bellwether_value value_;
 };
 
+// The phases of an exchange, each 0 when it did not happen: the first three on a reused connection.
+struct Timings {
+  Duration dns, connect, tls, send, wait, receive;
+};
+
 class Response {
  public:
   Response() = default;
@@ -201,6 +206,11 @@ class Response {
   std::string_view body() const {
     strand();
     return detail::from_abi(facts_.body);
+  }
+  Timings timings() const {
+    bellwether_timings of{};
+    detail::host->timings(strand().run, &of);
+    return {{of.dns}, {of.connect}, {of.tls}, {of.send}, {of.wait}, {of.receive}};
   }
   // Empty when absent.
   std::string_view header(std::string_view name) const {
@@ -270,9 +280,14 @@ class Request {
     timeout_ = most;
     return std::move(*this);
   }
-  // It is sent, and not counted.
+  // It is sent, and not measured; the summary says how many were left out.
   Request&& unmeasured() && {
     measured_ = false;
+    return std::move(*this);
+  }
+  // It counts under this name, which the step declares by .requests(), in place of that of the step.
+  Request&& name(std::string name) && {
+    name_ = std::move(name);
     return std::move(*this);
   }
   // Of a member: another request for a single use.
@@ -284,6 +299,7 @@ class Request {
   Request json(std::string text) const& { return fresh().json(std::move(text)); }
   Request timeout(Duration most) const& { return fresh().timeout(most); }
   Request unmeasured() const& { return fresh().unmeasured(); }
+  Request name(std::string name) const& { return fresh().name(std::move(name)); }
 
  private:
   friend struct ExchangeWait;
@@ -293,19 +309,27 @@ class Request {
     out.prepared_ = nullptr;
     return out;
   }
+  // `name`: its place in the list of the step, from 1.
   template <class Use>
-  auto use(Use&& use) const {
+  auto use(uint16_t name, Use&& use) const {
     std::vector<bellwether_text> headers;
     headers.reserve(headers_.size() * 2);
     for (const auto& [name, value] : headers_) {
       headers.push_back(detail::to_abi(name));
       headers.push_back(detail::to_abi(value));
     }
-    const bellwether_request request{detail::to_abi(method_), detail::to_abi(url_), headers.data(), headers_.size(),
-                                     detail::to_abi(body_),   timeout_.ns,          has_body_,      measured_};
+    const bellwether_request request{detail::to_abi(method_),
+                                     detail::to_abi(url_),
+                                     headers.data(),
+                                     headers_.size(),
+                                     detail::to_abi(body_),
+                                     timeout_.ns,
+                                     has_body_,
+                                     measured_,
+                                     name};
     return use(request);
   }
-  std::string method_, url_;
+  std::string method_, url_, name_;
   Headers headers_;
   std::string body_;
   Duration timeout_;

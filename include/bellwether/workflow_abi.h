@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define BELLWETHER_ABI_VERSION 1u
+#define BELLWETHER_ABI_VERSION 2u
 
 #ifdef __cplusplus
 extern "C" {
@@ -30,7 +30,8 @@ typedef struct bellwether_request {
   bellwether_text body;
   int64_t timeout_ns;  // 0: that of the scenario
   uint8_t has_body;
-  uint8_t measured;  // 0: it is sent, and not counted
+  uint8_t measured;  // 0: it is sent, and only the number of those left out tells of it
+  uint16_t name;  // 0: it counts under its step; else the place of its name in the list that the step declared, from 1
 } bellwether_request;
 
 typedef struct bellwether_response {
@@ -58,6 +59,11 @@ typedef struct bellwether_value {
   bellwether_text text;  // BELLWETHER_TEXT: valid until the next one is read
 } bellwether_value;
 
+// The phases of an exchange in ns; 0: it did not happen, as on a reused connection.
+typedef struct bellwether_timings {
+  int64_t dns, connect, tls, send, wait, receive;
+} bellwether_timings;
+
 typedef struct bellwether_run bellwether_run;            // one run of a step, of the host
 typedef struct bellwether_prepared bellwether_prepared;  // a request made ready, of the host, as long as the program
 
@@ -69,13 +75,14 @@ typedef struct bellwether_host {
   const bellwether_prepared* (*prepare)(bellwether_run*, const bellwether_request*);
   // The wish of the step: the last call before begin() or go_on() return. send(): 0 when it cannot be sent, and then
   // the text says why.
-  void (*send_prepared)(bellwether_run*, const bellwether_prepared*, int measured);
+  void (*send_prepared)(bellwether_run*, const bellwether_prepared*, int measured, uint16_t name);
   int (*send)(bellwether_run*, const bellwether_request*, bellwether_text* why);
   void (*sleep)(bellwether_run*, int64_t ns);
   void (*end)(bellwether_run*);
   void (*fail)(bellwether_run*, bellwether_text why);
 
   void (*response)(bellwether_run*, bellwether_response*);  // the last one
+  void (*timings)(bellwether_run*, bellwether_timings*);
   int (*header)(bellwether_run*, bellwether_text name, bellwether_text* value);
   // NULL for a malformed path. Valid while the program is loaded.
   const void* (*json_path)(bellwether_run*, bellwether_text);
@@ -100,7 +107,8 @@ enum {
   BELLWETHER_AFTER,     // of the step before: the name of another
   BELLWETHER_CHECK,     // the name of a check that it makes
   BELLWETHER_SET,       // the name of a value that it gives
-  BELLWETHER_ARGUMENT   // name, template
+  BELLWETHER_ARGUMENT,  // name, template
+  BELLWETHER_REQUEST    // a name under which it measures requests
 };
 typedef void (*bellwether_tell)(void* to, uint32_t kind, uint32_t line, bellwether_text name, bellwether_text value);
 

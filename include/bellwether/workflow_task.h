@@ -8,6 +8,13 @@ namespace bellwether::workflow {
 template <class T = void>
 class Task;
 
+namespace detail {
+
+// The place of a name of a request in the list of its step, from 1; 0 of an empty name.
+inline uint16_t place_of_request(const Strand& strand, const std::string& name);
+
+}  // namespace detail
+
 // --- waits of a coroutine --------------------------------------------------------------------------------------------
 
 struct ExchangeWait {
@@ -20,17 +27,18 @@ struct ExchangeWait {
   bool await_suspend(std::coroutine_handle<> waits) {
     strand.leaf = waits;
     strand.live = 0;
+    const uint16_t name = detail::place_of_request(strand, request.name_);
     if (!once && !request.looked_) {
       request.looked_ = true;
       if (request.timeout_.ns == 0) {
-        request.prepared_ = request.use([&](const auto& one) { return detail::host->prepare(strand.run, &one); });
+        request.prepared_ = request.use(name, [&](const auto& one) { return detail::host->prepare(strand.run, &one); });
       }
     }
     if (request.prepared_ != nullptr) {
-      detail::host->send_prepared(strand.run, request.prepared_, request.measured_ ? 1 : 0);
+      detail::host->send_prepared(strand.run, request.prepared_, request.measured_ ? 1 : 0, name);
       return true;
     }
-    return request.use([&](const auto& one) { return detail::host->send(strand.run, &one, &why); }) != 0;
+    return request.use(name, [&](const auto& one) { return detail::host->send(strand.run, &one, &why); }) != 0;
   }
   Response await_resume() {
     if (why.data != nullptr) fail(std::string(detail::from_abi(why)));
@@ -163,7 +171,7 @@ struct StepInfo {
   Task<Response> (Workflow::*test)() = nullptr;
   Task<> (Workflow::*action)() = nullptr;
   std::vector<Told> told;
-  std::vector<std::string> checks, sets, arguments;
+  std::vector<std::string> checks, sets, arguments, requests;
 };
 
 }  // namespace detail
@@ -189,6 +197,12 @@ class Step {
   template <class... Names>
   Step& sets(Names... names) {
     (tell_in(info().sets, BELLWETHER_SET, names, {}), ...);
+    return *this;
+  }
+  // Names under which it measures requests, with .name() of a request: each has figures like a step of its own.
+  template <class... Names>
+  Step& requests(Names... names) {
+    (tell_in(info().requests, BELLWETHER_REQUEST, names, {}), ...);
     return *this;
   }
   // A text with the templates of a scenario, for argument(): argument("user", "${USER}").

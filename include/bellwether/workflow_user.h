@@ -9,6 +9,19 @@ class Workflow;
 
 namespace detail {
 
+inline uint32_t place(const std::vector<std::string>& names, std::string_view name, const char* what,
+                      const char* call) {
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i] == name) return static_cast<uint32_t>(i);
+  }
+  fail("the step declares no " + std::string(what) + " '" + std::string(name) + "': add ." + call + "(\"" +
+       std::string(name) + "\") where the steps are declared");
+}
+
+inline uint16_t place_of_request(const Strand& strand, const std::string& name) {
+  return name.empty() ? 0 : static_cast<uint16_t>(place(strand.step->requests, name, "request", "requests") + 1);
+}
+
 struct WorkflowInfo {
   std::string name;
   const Settings* settings = nullptr;
@@ -46,14 +59,15 @@ class Workflow {
 
   // Counts under a name that the step has declared. A step with a check that does not hold has failed. Returns `holds`.
   bool check(std::string_view name, bool holds) {
-    if (detail::host->check(strand().run, place(strand_->step->checks, name, "check", "checks"), holds ? 1 : 0) == 0) {
+    if (detail::host->check(strand().run, detail::place(strand_->step->checks, name, "check", "checks"),
+                            holds ? 1 : 0) == 0) {
       fail("the scenario does not know the check '" + std::string(name) + "'");
     }
     return holds;
   }
   // A value under a name that the step has declared, for the rest of the iteration.
   void set(std::string_view name, std::string_view value) {
-    const uint32_t index = place(strand().step->sets, name, "value", "sets");
+    const uint32_t index = detail::place(strand().step->sets, name, "value", "sets");
     if (detail::host->set(strand_->run, index, detail::to_abi(value)) == 0) {
       fail("the scenario does not know the value '" + std::string(name) + "'");
     }
@@ -68,7 +82,7 @@ class Workflow {
   // The value of an argument's template in this iteration. Valid while the step runs.
   std::string_view argument(std::string_view name) {
     bellwether_text value{};
-    const uint32_t index = place(strand().step->arguments, name, "argument", "argument");
+    const uint32_t index = detail::place(strand().step->arguments, name, "argument", "argument");
     if (detail::host->argument(strand_->run, index, &value) == 0) {
       fail("the scenario does not know the argument '" + std::string(name) + "'");
     }
@@ -94,14 +108,6 @@ class Workflow {
   detail::Strand& strand() {
     if (strand_ == nullptr) fail("this can be asked for within a step only");
     return *strand_;
-  }
-  static uint32_t place(const std::vector<std::string>& names, std::string_view name, const char* what,
-                        const char* call) {
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      if (names[i] == name) return static_cast<uint32_t>(i);
-    }
-    fail("the step declares no " + std::string(what) + " '" + std::string(name) + "': add ." + call + "(\"" +
-         std::string(name) + "\") where the steps are declared");
   }
 
   const detail::UserState* state_;
@@ -264,8 +270,8 @@ struct Runner {
     if (number != 0 && number == strand.measured) return host->end(strand.run);
     static constexpr std::string_view kNone = "a test step returns the response that is to be measured";
     static constexpr std::string_view kOther =
-        "the step returned another response than its last measured one: say .unmeasured() of the requests that follow "
-        "the one to be measured";
+        "the step returned another response than that of its last measured request: await the one to return last, or "
+        "say .unmeasured() of those that follow it";
     host->fail(strand.run, to_abi(number == 0 ? kNone : kOther));
   }
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from lib import product
 from lib.server import Served, response
+from lib.target import Target
 
 # A workflow of two iterations of two users. Each test puts its own in place of what it is about.
 HEAD = """\
@@ -50,10 +51,9 @@ class Cpp(Served):
         return sorted(request.path for request in self.server.requests)
 
     def test_the_example(self):
-        target = self.start("target", "--listen", "127.0.0.1:0", "--cores", "1")
-        line = product.Reader(target.stdout).wait_for("listening on")
-        url = re.search(r"http://[\d.:]+", line).group()
-        run = self.load(product.ROOT / "examples/shop.cc", "--set", f"BASE={url}", "--vus", "2", "--duration", "1s")
+        target = Target(self, "--cores", "1")
+        run = self.load(product.ROOT / "examples/shop.cc", "--set", f"BASE={target.url}", "--vus", "2",
+                        "--duration", "1s")
         self.assertEqual(set(run.result["steps"]), {"shop.login", "shop.list", "shop.pay"})
         self.assertEqual(run.totals["failed"], 0)
         for name in ("a token", "status", "something to buy", "paid"):
@@ -107,6 +107,7 @@ class Cpp(Served):
         run = self.load(self.put(source("""\
     s.step("bad", &Shop::bad);
     s.step("worse", &Shop::worse);
+    s.step("unnamed", &Shop::unnamed);
 """, """\
   Task<Response> bad() {
     auto answer = co_await part();
@@ -121,11 +122,49 @@ class Cpp(Served):
     check("of nobody", true);
     co_return co_await get("/worse");
   }
-""").replace("#include", "#include <stdexcept>\n#include", 1)), code=product.ALL_FAILED)
-        self.assertEqual(run.errors, {"script": 8})
+  Task<Response> unnamed() { co_return co_await get("/unnamed").name("of nobody"); }
+""").replace("#include", "#include <stdexcept>\n#include", 1)))
+        self.assertEqual(run.errors, {"script": 12})
+        self.assertEqual((run.totals["requests"], run.totals["failed"]), (16, 12), "a failed step is one more failure")
         told = " ".join(event["detail"] for event in run.result["events"])
         self.assertIn("shop.bad: no such store", told)
         self.assertIn("the step declares no check 'of nobody'", told)
+        self.assertIn("the step declares no request 'of nobody': add .requests(\"of nobody\")", told)
+
+    def test_where_the_time_of_a_response_went(self):
+        run = self.load(self.put(source('    s.step("look", &Shop::look).checks("timings");', """\
+  Task<Response> look() {
+    auto response = co_await get("/look");
+    const Timings timings = response.timings();
+    check("timings", timings.connect.ns > 0 && timings.tls.ns == 0 && timings.wait.ns > 0 &&
+                         timings.send.ns + timings.wait.ns + timings.receive.ns <= response.took().ns);
+    co_return response;
+  }
+""")))
+        self.assertEqual(run.checks, {"timings": (2, 2)}, "the second iteration of a user keeps its connection")
+
+    def test_each_request_counts_as_the_target_counts_it(self):
+        target = Target(self)
+        text = source('    s.step("six", &Shop::six).requests("list", "never");', """\
+  Task<Response> six() {
+    for (int i = 0; i < 4; ++i) co_await get(bad_);
+    co_await list_;
+    auto last = co_await get("/status/503");
+    co_await get(bad_).unmeasured();
+    co_return last;
+  }
+  Url bad_{"/status/500"};
+  Request list_ = get("/status/200").name("list");
+""").replace("@URL@", target.url).replace(
+            '"defaults', '"thresholds: {http_req_failed: [\'rate<0.8\']}\\ndefaults')
+        run = self.load(self.put(text), "--cores", "2", code=product.THRESHOLDS)
+        totals = run.totals
+        self.assertEqual((totals["requests"], totals["failed"], totals["left_out"]), (24, 20, 4))
+        self.assertEqual(target.answered(), totals["requests"] + totals["left_out"])
+        self.assertEqual({name: (step["count"], step["failed"], step["left_out"], step["status"])
+                          for name, step in run.result["steps"].items()},
+                         {"shop.six": (20, 20, 4, {"500": 16, "503": 4}), "shop.list": (4, 0, 0, {"200": 4}),
+                          "shop.never": (0, 0, 0, {})})
 
     def test_an_artifact_runs_without_its_source(self):
         built = self.bellwether("build", self.put(LOOK), "-o", "look.bw")

@@ -1,10 +1,15 @@
 #!/usr/bin/env python3
 """Workflows written in Lua, against a server that notes what comes."""
 
+import base64
+import hashlib
+import hmac
+import json
 import pathlib
 
 from lib import product
 from lib.server import Served, response
+from lib.target import Target
 
 JSON = b'{"token":"t-1","items":[{"id":7,"name":"Seven"},{"id":8}],"none":null,"ok":true}'
 
@@ -42,7 +47,8 @@ end)
         self.assertEqual(sent[1].header("content-type"), "application/json")
         self.assertEqual(sent[1].header("x-own"), "5")
         self.assertEqual((sent[2].body, sent[2].header("content-type")), (b"text", "text/plain"))
-        self.assertEqual(run.totals["requests"], 3, "the last response of a step is measured")
+        self.assertEqual(run.totals["requests"], 4)
+        self.assertEqual([run.result["steps"]["w." + step]["count"] for step in "abc"], [1, 1, 2])
 
     def test_what_a_response_says(self):
         self.answers["/bad"] = response(b"no", status="503 Busy")
@@ -69,7 +75,113 @@ w:step("a", function()
 end)
 """, code=product.ALL_FAILED)
         self.assertEqual(self.paths()[-1], "/told/0closed")
-        self.assertEqual((run.totals["requests"], run.totals["failed"]), (1, 1), "the other is not counted")
+        self.assertEqual((run.totals["requests"], run.totals["failed"], run.totals["left_out"]), (1, 1, 1))
+        self.assertRegex(run.out, r"left out +1 +not measured, as the program asks")
+
+    def test_each_request_counts_as_the_target_counts_it(self):
+        target = Target(self)
+        script = self.write("six.lua", f"""
+scenario {{defaults = {{http = {{base = "{target.url}"}}}},
+  thresholds = {{http_req_failed = {{"rate<0.8"}}, ["http_reqs{{step:w.list}}"] = {{"count==14"}},
+                ["http_req_failed{{step:list}}"] = {{"rate<=0"}}}}}}
+workflow("w", {{executor = "per-vu-iterations", vus = 2, iterations = 7}})
+  :step("six", {{requests = {{"list", "never"}}}}, function()
+    for i = 1, 4 do http.get("/status/500") end
+    http.get("/status/200", {{name = "list"}})
+    http.get("/status/503")
+    http.get("/status/500", {{measured = false}})
+  end)
+""")
+        run = self.load(pathlib.Path(script), "--cores", "2", code=product.THRESHOLDS)
+        totals, steps = run.totals, run.result["steps"]
+        self.assertEqual((totals["requests"], totals["failed"], totals["left_out"]), (84, 70, 14))
+        self.assertEqual(target.answered(), totals["requests"] + totals["left_out"])
+        self.assertEqual({name: (step["count"], step["failed"], step["left_out"], step["status"])
+                          for name, step in steps.items()},
+                         {"w.six": (70, 70, 14, {"500": 56, "503": 14}), "w.list": (14, 0, 0, {"200": 14}),
+                          "w.never": (0, 0, 0, {})})
+        self.assertEqual([threshold["ok"] for threshold in run.result["thresholds"]], [False, True, True])
+        self.assertIn("w.list  14 requests", run.out)
+
+    def test_a_status_that_the_step_checks_is_no_failure_of_any_of_its_requests(self):
+        self.answers["/gone"] = response(b"", status="404 Gone")
+        run = self.one("""
+w:step("a", {check = {status = {200, 404}}}, function()
+  http.get("/gone")
+  http.get("/a")
+end)
+w:step("b", function()
+  http.get("/gone")
+  http.get("/b")
+end)
+""")
+        steps = run.result["steps"]
+        self.assertEqual([(steps[name]["count"], steps[name]["failed"]) for name in ("w.a", "w.b")], [(2, 0), (2, 1)])
+        self.assertEqual(run.checks, {"status is 200 or 404": (1, 0)})
+
+    def test_where_the_time_of_a_response_went(self):
+        self.one("""
+w:step("a", function()
+  local res = http.get("/a")
+  local timings = res.timings
+  local again = http.get("/b").timings
+  local sum = 0
+  for _, name in ipairs {"send", "wait", "receive"} do sum = sum + timings[name] end
+  http.post("/told", {json = {timings.connect > 0, timings.tls, again.connect, sum > 0 and sum <= res.duration}})
+end)
+""")
+        self.assertEqual(json.loads(self.server.requests[-1].body), [True, 0, 0, True])
+
+    def test_a_document_that_is_sent_back_is_the_same(self):
+        document = (b'{"a":[1,null,2],"b":[],"big":9007199254740993,"c":{},"deep":[[],[null]],"n":null,'
+                    b'"neg":-9223372036854775808,"x":1.5}')
+        self.answers["/doc"] = response(document)
+        self.one("""
+w:step("a", function()
+  local res = http.get("/doc")
+  local doc, big = res:json(), res:json("$.big")
+  http.put("/back", {json = doc})
+  http.get("/" .. big)
+  doc.a[2], doc.b[1], doc.n = 7, json.null, nil
+  http.put("/changed", {json = {doc.a, doc.b, json.array(), {}, doc.n == nil, doc.deep[2][1] == json.null}})
+end)
+""")
+        self.assertEqual(self.paths(), ["/doc", "/back", "/9007199254740993", "/changed"])
+        self.assertEqual(self.server.requests[1].body, document)
+        self.assertEqual(self.server.requests[3].body, b"[[1,7,2],[null],[],{},true,true]")
+
+    def test_what_is_printed_is_a_note_with_tabs_between(self):
+        self.answers["/doc"] = response(b"[9007199254740993,null]")
+        run = self.one("""
+w:step("a", function()
+  local doc = http.get("/doc"):json()
+  print("a", 1, true, {1, 2}, doc[1], doc[2])
+end)
+""")
+        self.assertEqual([event["detail"] for event in run.events],
+                         ["w.a: a\t1\ttrue\t[1,2]\t9007199254740993\tnull"])
+        self.assertIn("a\t1\ttrue\t[1,2]\t9007199254740993\tnull", run.out)
+
+    def test_hashes_and_encodings(self):
+        self.one("""
+w:step("a", function()
+  local all = "\\0\\255~~?"
+  http.post("/told", {json = {
+    hash.md5(""), hash.sha1("abc"), hash.sha256("abc"), hash.sha512("abc"),
+    hash.hmac("sha256", "key", "text"), hash.hmac("sha1", "", ""),
+    base64.encode(all), base64.encode_url(all), hex.encode(all),
+    base64.decode(base64.encode(all)) == all, base64.decode(base64.encode_url(all)) == all,
+    hex.decode(hex.encode(all)) == all, base64.encode(""), pcall(hex.decode, "0"), pcall(hash.hmac, "md4", "", ""),
+  }})
+end)
+""")
+        every = b"\0\xff~~?"
+        self.assertEqual(json.loads(self.server.requests[0].body), [
+            hashlib.md5(b"").hexdigest(), hashlib.sha1(b"abc").hexdigest(), hashlib.sha256(b"abc").hexdigest(),
+            hashlib.sha512(b"abc").hexdigest(), hmac.new(b"key", b"text", "sha256").hexdigest(),
+            hmac.new(b"", b"", "sha1").hexdigest(), base64.b64encode(every).decode(),
+            base64.urlsafe_b64encode(every).decode().rstrip("="), every.hex(), True, True, True, "", False, False,
+            "bad argument #1 to '?' (invalid option 'md4')"])
 
     def test_a_response_does_not_outlive_the_next_request(self):
         run = self.one("""
@@ -79,8 +191,9 @@ w:step("a", function()
   local fine = first.status
   return first.body
 end)
-""", code=product.ALL_FAILED)
+""")
         self.assertIn("w.lua:8: this response is gone", run.out)
+        self.assertEqual((run.totals["requests"], run.errors), (3, {"script": 1}), "the failed step is one more")
 
     # --- state ---
 
@@ -260,6 +373,7 @@ w:step("b", {after = "a"}, function() http.get("/b") end)
                 ("http.get('/a', {headers = {['A b'] = 'x'}})", "cannot be sent: its URL or a header is wrong"),
                 ("http.post('/a', {body = 'x', json = {}})", "a request has 'body' or 'json', not both"),
                 ("http.get('/a', {timeout = 'soon'})", "'timeout' takes a time"),
+                ("http.get('/a', {name = 'no'})", "the step declares no request 'no': add it to the options"),
                 ("sleep('x')", "sleep takes a time"),
                 ("check('no', true)", "the step declares no check 'no': add it to the options of the step"),
                 ("set('no', 1)", "the step declares no value 'no'"),
@@ -271,7 +385,7 @@ w:step("b", {after = "a"}, function() http.get("/b") end)
             with self.subTest(call):
                 run = self.one(f'w:step("a", function() local x = {call} end)' if "=" not in call.split("(")[0]
                                and "while" not in call else f'w:step("a", function() {call} end)',
-                               code=product.ALL_FAILED)
+                               code=product.PASS if "http.get('/a')" in call else product.ALL_FAILED)
                 self.assertIn(told, " ".join(run.out.split()))
                 self.assertIn("w.a: w.lua:3: ", " ".join(run.out.split()))
 
@@ -282,6 +396,9 @@ w:step("b", {after = "a"}, function() http.get("/b") end)
                 ('w:step("a", {chek = {status = 200}}, function() end)', "w.lua:3: unknown key 'chek' in step 'w.a'"),
                 ('\n\nw:step("a", {after = "b"}, function() end)', "w.lua:5: "),
                 ('w:step("a", {args = {x = "${nobody}"}}, function() end)', "w.lua:3: unknown name 'nobody'"),
+                ('w:step("a", {requests = {"a"}}, function() end)', "w.lua:3: workflow 'w' has the name 'a' twice"),
+                ('w:step("a", {requests = {"b c"}}, function() end)', "w.lua:3: 'b c' cannot be the name of a request"),
+                ('w:action("a", {requests = {"b"}}, function() end)', "w.lua:3: 'requests' names requests to measure"),
                 ("while true do end", "w.lua:3: ran for 1 s without waiting for anything"),
         ):
             with self.subTest(text):

@@ -48,6 +48,7 @@ void absorb(SeriesPoint& point, const SeriesPoint& later) {
 void add_step(Counts& counts, const metrics::StepWindow& step) {
   counts.requests += step.count;
   counts.failed += step.failed;
+  counts.left_out += step.left_out;
   counts.bytes_sent += step.bytes_sent;
   counts.bytes_received += step.bytes_received;
 }

@@ -38,9 +38,10 @@ bool put_unless_empty(const Histogram& from, Get get) {
 }
 
 bool put(const metrics::StepWindow& from, wire::StepDelta& to) {
-  bool any = (from.count | from.failed | from.bytes_sent | from.bytes_received) != 0;
+  bool any = (from.count | from.failed | from.left_out | from.bytes_sent | from.bytes_received) != 0;
   to.set_count(from.count);
   to.set_failed(from.failed);
+  to.set_left_out(from.left_out);
   to.set_bytes_sent(from.bytes_sent);
   to.set_bytes_received(from.bytes_received);
   any |= put_unless_empty(from.service, [&] { return to.mutable_service(); });
@@ -162,6 +163,7 @@ class WindowReader {
   void step(const wire::StepDelta& from, metrics::StepWindow& to) {
     to.count = count(from.count());
     to.failed = count(from.failed());
+    to.left_out = count(from.left_out());
     to.bytes_sent = bytes(from.bytes_sent());
     to.bytes_received = bytes(from.bytes_received());
     histogram(from.service(), to.service);

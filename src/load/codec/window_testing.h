@@ -20,6 +20,7 @@ inline metrics::Window random_window(Prng& prng, uint64_t second = 0) {
       const Duration took = prng.between(Duration::nanos(1), Duration::micros(int64_t{1} << prng.below(22)));
       ++step.count;
       step.bytes_sent += 100;
+      if (prng.chance(0.1)) ++step.left_out;
       step.bytes_received += prng.below(1000);
       if (prng.chance(0.1)) {
         ++step.failed;

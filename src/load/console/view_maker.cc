@@ -73,7 +73,7 @@ void ViewMaker::begin(View& view, const plan::Plan& plan, Duration planned) {
     WorkflowRow& workflow = view.workflows[step.workflow];
     places_.push_back({step.workflow, workflow.steps.size()});
     steps_.push_back(static_cast<plan::StepId>(s));
-    workflow.steps.push_back({.name = plan.workflows[step.workflow].steps[step.index].name});
+    workflow.steps.push_back({.name = step.name.substr(workflow.name.size() + 1)});
   }
   view.thresholds.clear();
   for (const plan::Threshold& threshold : plan.thresholds) {

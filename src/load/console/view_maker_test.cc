@@ -38,8 +38,10 @@ class ViewMakerTest : public testing::Test {
       step.work = call;
     }
     auto& steps = plan_.workflows[workflow].steps;
-    plan_.steps.push_back(
-        {.workflow = workflow, .index = static_cast<uint16_t>(steps.size()), .name = name, .measured = !name.empty()});
+    plan_.steps.push_back({.workflow = workflow,
+                           .index = static_cast<uint16_t>(steps.size()),
+                           .name = plan_.workflows[workflow].name + "." + name,
+                           .measured = !name.empty()});
     steps.push_back(step);
   }
 

@@ -155,6 +155,7 @@ StepWindow::StepWindow(PiecePool* pool) : service(pool), response(pool), phases(
 void StepWindow::merge(const StepWindow& other) {
   count += other.count;
   failed += other.failed;
+  left_out += other.left_out;
   bytes_sent += other.bytes_sent;
   bytes_received += other.bytes_received;
   service.merge(other.service);
@@ -165,7 +166,7 @@ void StepWindow::merge(const StepWindow& other) {
 }
 
 void StepWindow::clear() {
-  count = failed = bytes_sent = bytes_received = 0;
+  count = failed = left_out = bytes_sent = bytes_received = 0;
   service.clear();
   response.clear();
   for (Histogram& phase : phases) phase.clear();

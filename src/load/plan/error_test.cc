@@ -116,7 +116,8 @@ TEST(Errors, limits_hold_for_what_is_generated) {
   const std::string head = "  w: {vus: 1, duration: 1s, steps: {a: {http: {get: 'http://h/'}}}}\n";
   TestSources many("workflows:\n" + head + "  v:\n    vus: 1\n    duration: 1s\n    steps:\n" + steps);
   EXPECT_EQ(many.errors(),
-            "shop.yaml:3:3: the scenario is too large\n  expected: at most 1000 steps and 10000 checks\n");
+            "shop.yaml:3:3: the scenario is too large\n  expected: at most 1000 steps, with the names of their "
+            "requests, and 10000 checks\n");
   std::string doubling = "env:\n  V0: xxxxxxxxxxxxxxxx\n";
   for (int i = 1; i < 60; ++i) {
     const std::string before = "${V" + std::to_string(i - 1) + "}";

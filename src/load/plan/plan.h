@@ -252,7 +252,9 @@ struct CodeCall {
   std::vector<Argument> arguments;
   std::vector<Value> sets;          // values that it may make
   std::vector<std::string> checks;  // names of the program's checks: Subject::kCode, the last of the step's
-  bool sends = true;                // its last response is measured
+  // Names of requests with figures of their own: they have the StepIds that follow the step's.
+  std::vector<std::string> requests;
+  bool sends = true;                // its requests are measured
   std::vector<Recordable> metrics;  // all those of the plan
 };
 
@@ -430,6 +432,7 @@ struct Threshold {
   Duration delay_abort_eval;
 };
 
+// A step, or a name under which a program measures requests of its step.
 struct StepInfo {
   uint16_t workflow = 0;  // index into Plan::workflows
   uint16_t index = 0;     // index into that workflow's steps

@@ -106,6 +106,7 @@ Json totals_json(const RunReport& run) {
   const aggregate::Counts counts = run.totals->counts();
   return {{"requests", counts.requests},
           {"failed", counts.failed},
+          {"left_out", counts.left_out},
           {"rate_per_s", per_second(counts.requests, run.totals->elapsed())},
           {"bytes_sent", counts.bytes_sent},
           {"bytes_received", counts.bytes_received},
@@ -127,6 +128,7 @@ Json step_json(const metrics::StepWindow& step, Duration elapsed) {
   }
   return {{"count", step.count},
           {"failed", step.failed},
+          {"left_out", step.left_out},
           {"rate_per_s", per_second(step.count, elapsed)},
           {"bytes_sent", step.bytes_sent},
           {"bytes_received", step.bytes_received},

@@ -351,12 +351,15 @@ void write_requests(Page& page, const RunReport& run) {
   const aggregate::Counts counts = run.totals->counts();
   const Duration measured = run.totals->elapsed();
   page.heading("REQUESTS");
-  page.rows(
-      {{"total", format_count(counts.requests), rate_text(counts.requests, measured)},
-       {"failed", format_count(counts.failed), percent(counts.failed, counts.requests)},
-       {"sent", format_bytes(static_cast<double>(counts.bytes_sent)), byte_rate_text(counts.bytes_sent, measured)},
-       {"received", format_bytes(static_cast<double>(counts.bytes_received)),
-        byte_rate_text(counts.bytes_received, measured)}});
+  std::vector<Row> rows{
+      {"total", format_count(counts.requests), rate_text(counts.requests, measured)},
+      {"failed", format_count(counts.failed), percent(counts.failed, counts.requests)},
+      {"sent", format_bytes(static_cast<double>(counts.bytes_sent)), byte_rate_text(counts.bytes_sent, measured)},
+      {"received", format_bytes(static_cast<double>(counts.bytes_received)),
+       byte_rate_text(counts.bytes_received, measured)}};
+  if (counts.left_out > 0)
+    rows.push_back({"left out", format_count(counts.left_out), "not measured, as the program asks"});
+  page.rows(rows);
 }
 
 void write_iterations(Page& page, const RunReport& run) {

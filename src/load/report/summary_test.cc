@@ -81,6 +81,16 @@ TEST(Summary, of_users_with_a_pace_shows_both_times) {
   EXPECT_THAT(text, HasSubstr("12 not sent in time or cut off: their waits are lower bounds (≥)"));
 }
 
+TEST(Summary, says_how_many_requests_a_program_leaves_out) {
+  auto run = closed_run();
+  EXPECT_THAT(summary(run->report), testing::Not(HasSubstr("left out")));
+  metrics::Window more({1, 1, 0});
+  more.second = 2;
+  more.steps[0].left_out = 1'234;
+  run->totals->add(more);
+  EXPECT_THAT(summary(run->report), HasSubstr("left out    1,234  not measured, as the program asks"));
+}
+
 TEST(Summary, lists_are_short_however_much_happened) {
   auto run = spread_run();
   RunReport& report = run->report;

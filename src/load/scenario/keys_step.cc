@@ -261,6 +261,7 @@ constexpr Key kCodeKeys[] = {
     {.name = "args", .text = "What the function is given, as templates", .values = kArguments},
     {.name = "sets", .text = "Values that the function makes for later steps", .values = kNames},
     {.name = "checks", .text = "Checks that the function makes itself", .values = kNames},
+    {.name = "requests", .text = "Names under which requests of the function are measured", .values = kNames},
 };
 constexpr Key kActionKeys[] = {
     {.name = "http", .text = "A request that is not measured", .values = kHttpMap},

@@ -41,7 +41,7 @@ constexpr uint64_t kSigmaMax = 10;  // of a pause
 constexpr uint64_t kIterationsMax = 1'000'000'000'000;
 constexpr std::size_t kStagesMax = 1'000;  // of one executor
 constexpr std::size_t kWorkflowsMax = 100;
-constexpr std::size_t kStepsMax = 1'000;    // of the whole scenario
+constexpr std::size_t kStepsMax = 1'000;    // of the whole scenario, with the names of requests
 constexpr std::size_t kChecksMax = 10'000;  // of the whole scenario
 constexpr std::size_t kThresholdsMax = 1'000;
 constexpr std::size_t kTagsMax = 20;        // of one workflow or step
@@ -178,9 +178,10 @@ struct Code {
   Text file;
   Text function;
   std::vector<Pair> arguments;
-  std::vector<Text> sets;    // values for later steps
-  std::vector<Text> checks;  // names of the program's checks
-  bool sends = true;         // its last response is measured; false for an action
+  std::vector<Text> sets;      // values for later steps
+  std::vector<Text> checks;    // names of the program's checks
+  std::vector<Text> requests;  // names under which it measures requests, beside that of its step
+  bool sends = true;           // its requests are measured; false for an action
 };
 
 struct Step {

@@ -68,11 +68,15 @@ void parse_workflows(const Section& file, Scenario& scenario) {
     scenario.workflows.push_back(parse_workflow(*node, is_frame, reading));
     const Workflow& workflow = scenario.workflows.back();
     steps += workflow.steps.size();
-    for (const Step& step : workflow.steps) checks += step.checks.size();
+    for (const Step& step : workflow.steps) {
+      checks += step.checks.size();
+      if (const auto* code = std::get_if<Code>(&step.work)) steps += code->requests.size();
+    }
     if (steps <= kStepsMax && checks <= kChecksMax) continue;
-    reading.diagnostics.add(node->place(),
-                            {.message = "the scenario is too large",
-                             .expected = fmt::format("at most {} steps and {} checks", kStepsMax, kChecksMax)});
+    reading.diagnostics.add(
+        node->place(), {.message = "the scenario is too large",
+                        .expected = fmt::format("at most {} steps, with the names of their requests, and {} checks",
+                                                kStepsMax, kChecksMax)});
     return;
   }
 }

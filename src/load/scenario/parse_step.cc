@@ -32,6 +32,12 @@ decltype(Step::work) parse_action(const Node& node, const std::string& where, Re
     if (code == nullptr) continue;
     Code out = parse_code(*code, section.where(), reading);
     out.sends = false;
+    if (!out.requests.empty()) {
+      reading.diagnostics.add(out.requests.front().mark,
+                              {.message = "'requests' names requests to measure",
+                               .found = section.where() + ", which measures none",
+                               .hint = "take 'requests' away, or make a step of the action"});
+    }
     return out;
   }
   std::vector<Pair> out;
@@ -357,6 +363,7 @@ Code parse_code(const Node& node, const std::string& where, Reading& reading) {
   parse_arguments(section, out);
   out.sets = parse_names(section, "sets");
   out.checks = parse_names(section, "checks");
+  out.requests = parse_names(section, "requests");
   return out;
 }
 

@@ -99,7 +99,6 @@ Evaluator::Evaluator(const plan::Step& step, BodyReaders& readers)
     : step_(&step), json_(&readers.json), markup_(&readers.markup) {
   for (const plan::Check& check : step.checks) {
     wants_body_ |= needs_body(check.subject);
-    checks_status_ |= check.subject == plan::Check::Subject::kStatus;
     auto& patterns = check_patterns_.emplace_back();
     if (check.comparison != Comparison::kMatches) continue;
     for (const plan::Literal& literal : check.any_of) {
@@ -118,24 +117,33 @@ Evaluator::Evaluator(const plan::Step& step, BodyReaders& readers)
 Evaluator::~Evaluator() = default;
 Evaluator::Evaluator(Evaluator&&) noexcept = default;
 
-Evaluator::Verdict Evaluator::evaluate(const http1::Response& response, Duration took, const http1::CookieJar& cookies,
-                                       Values& values, std::vector<metrics::CheckCount>& counts) {
+bool Evaluator::allows(const http1::Response& response) {
+  bool names_good_ones = false;
+  for (std::size_t i = 0; i < step_->checks.size(); ++i) {
+    if (step_->checks[i].subject != plan::Check::Subject::kStatus) continue;
+    if (!holds(step_->checks[i], i, response, Duration::zero())) return false;
+    names_good_ones = true;
+  }
+  return names_good_ones;
+}
+
+bool Evaluator::evaluate(const http1::Response& response, Duration took, const http1::CookieJar& cookies,
+                         Values& values, std::vector<metrics::CheckCount>& counts) {
   json_state_ = markup_state_ = Read::kNotYet;
   const bool answered = response.error == http1::ErrorKind::kNone;
-  Verdict verdict;
+  bool all = true;
   for (std::size_t i = 0; i < step_->checks.size(); ++i) {
     if (step_->checks[i].subject == plan::Check::Subject::kCode) break;  // a program gives the result; they come last
     const bool passed = answered && holds(step_->checks[i], i, response, took);
     metrics::CheckCount& count = counts[step_->checks[i].id];
     ++(passed ? count.passes : count.fails);
-    verdict.all &= passed;
-    if (step_->checks[i].subject == plan::Check::Subject::kStatus) verdict.status &= passed;
+    all &= passed;
   }
   if (answered) {
     for (std::size_t i = 0; i < step_->extracts.size(); ++i) extract(step_->extracts[i], i, response, cookies, values);
     if (markup_state_ != Read::kNotYet) markup_->close();
   }
-  return verdict;
+  return all;
 }
 
 bool Evaluator::holds(const plan::Check& check, std::size_t index, const http1::Response& response, Duration took) {

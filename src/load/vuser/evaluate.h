@@ -35,19 +35,19 @@ class Evaluator {
 
   // Whether it needs the body.
   bool wants_body() const { return wants_body_; }
-  // Whether the user names the good statuses, so that a status of 400 or more is not a failure by itself.
-  bool checks_status() const { return checks_status_; }
-
-  struct Verdict {
-    bool all = true;     // every check holds
-    bool status = true;  // every check of the status holds
-  };
+  // Whether the step has failed by its response alone: there is none, or its status is 400 or more and no check names
+  // it as good.
+  bool is_failure(const http1::Response& response) {
+    return response.error != http1::ErrorKind::kNone || (response.status >= 400 && !allows(response));
+  }
   // Counts each check as passed or failed, and sets the values. A check of a request that got no response fails.
-  // `took`: service time of the exchange. `cookies`: the user's, with those that the response set.
-  Verdict evaluate(const http1::Response& response, Duration took, const http1::CookieJar& cookies, Values& values,
-                   std::vector<metrics::CheckCount>& counts);
+  // `took`: service time of the exchange. `cookies`: the user's, with those that the response set. Returns whether
+  // every check holds.
+  bool evaluate(const http1::Response& response, Duration took, const http1::CookieJar& cookies, Values& values,
+                std::vector<metrics::CheckCount>& counts);
 
  private:
+  bool allows(const http1::Response& response);
   bool holds(const plan::Check& check, std::size_t index, const http1::Response& response, Duration took);
   bool json_holds(const plan::Check& check, std::size_t index);
   void extract(const plan::Extract& extract, std::size_t index, const http1::Response& response,
@@ -61,7 +61,6 @@ class Evaluator {
   JsonReader* json_;
   MarkupReader* markup_;
   bool wants_body_ = false;
-  bool checks_status_ = false;
   enum class Read : uint8_t { kNotYet, kGood, kBad };
   Read json_state_ = Read::kNotYet;
   Read markup_state_ = Read::kNotYet;

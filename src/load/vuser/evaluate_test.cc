@@ -34,7 +34,7 @@ class Evaluating : public testing::Test {
     made.id = static_cast<plan::CheckId>(step_.checks.size());
     return made;
   }
-  Evaluator::Verdict evaluate(const http1::Response& given, Duration took = Duration::millis(5)) {
+  bool evaluate(const http1::Response& given, Duration took = Duration::millis(5)) {
     counts_.assign(step_.checks.size(), {});
     Evaluator evaluator(step_, readers_);
     return evaluator.evaluate(given, took, cookies_, values_, counts_);
@@ -42,7 +42,7 @@ class Evaluating : public testing::Test {
   bool holds(const Check& one, const http1::Response& given) {
     step_.checks = {one};
     step_.checks[0].id = 0;
-    return evaluate(given).all;
+    return evaluate(given);
   }
   plan::JsonPath key(const char* name) {
     plan::JsonPath made;
@@ -63,7 +63,20 @@ TEST_F(Evaluating, a_status_may_be_one_of_several) {
   const Check either = check(Check::Subject::kStatus, Comparison::kEqual, {200.0, 304.0});
   EXPECT_TRUE(holds(either, response(304, "")));
   EXPECT_FALSE(holds(either, response(404, "")));
-  EXPECT_FALSE(evaluate(response(404, "")).status);
+}
+
+TEST_F(Evaluating, a_status_of_400_or_more_is_a_failure_that_checks_may_allow) {
+  const auto fails = [&](const http1::Response& given) { return Evaluator(step_, readers_).is_failure(given); };
+  EXPECT_FALSE(fails(response(399, "")));
+  EXPECT_TRUE(fails(response(400, "")));
+  step_.checks = {check(Check::Subject::kBody, Comparison::kContains, {std::string("x")})};
+  EXPECT_TRUE(fails(response(404, "x"))) << "it names no status";
+  step_.checks = {check(Check::Subject::kStatus, Comparison::kEqual, {200.0, 404.0})};
+  EXPECT_FALSE(fails(response(404, "")));
+  EXPECT_TRUE(fails(response(500, "")));
+  http1::Response none;
+  none.error = http1::ErrorKind::kTimeout;
+  EXPECT_TRUE(fails(none));
 }
 
 TEST_F(Evaluating, not_equal_means_equal_to_none) {
@@ -117,8 +130,8 @@ TEST_F(Evaluating, headers_are_looked_up_whatever_their_case) {
 TEST_F(Evaluating, durations_compare_in_milliseconds) {
   const Check fast = check(Check::Subject::kDuration, Comparison::kLess, {10.0});
   step_.checks = {fast};
-  EXPECT_TRUE(evaluate(response(200, ""), Duration::millis(9)).all);
-  EXPECT_FALSE(evaluate(response(200, ""), Duration::millis(10)).all);
+  EXPECT_TRUE(evaluate(response(200, ""), Duration::millis(9)));
+  EXPECT_FALSE(evaluate(response(200, ""), Duration::millis(10)));
 }
 
 TEST_F(Evaluating, without_a_response_every_check_fails_and_nothing_is_extracted) {
@@ -128,7 +141,7 @@ TEST_F(Evaluating, without_a_response_every_check_fails_and_nothing_is_extracted
   step_.extracts = {whole};
   http1::Response failed;
   failed.error = http1::ErrorKind::kReset;
-  EXPECT_FALSE(evaluate(failed).all);
+  EXPECT_FALSE(evaluate(failed));
   EXPECT_EQ(counts_[0].fails, 1u);
   EXPECT_EQ(counts_[0].passes, 0u);
   EXPECT_FALSE(values_.has(0));

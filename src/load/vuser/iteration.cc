@@ -284,21 +284,18 @@ Flow IterationRunner::after_failure(WorkflowRun& run, Vu& vu, const PreparedStep
 // Counts one exchange, if it is measured, and takes from its response what later steps need.
 IterationRunner::Outcome IterationRunner::record(PreparedStep& step, const http1::Response& response, Instant due,
                                                  Vu& vu) {
-  const bool answered = response.error == ErrorKind::kNone;
-  (answered ? vu.answered : vu.unanswered) = true;
+  (response.error == ErrorKind::kNone ? vu.answered : vu.unanswered) = true;
   const Duration service = response.done - response.sent;
-  if (step.measured()) count(state_.window->steps[step.step().id], response, service, due);
-  const Evaluator::Verdict verdict =
-      step.evaluator().evaluate(response, service, vu.session.cookies, vu.values, state_.window->checks);
-  const bool status_fits = step.evaluator().checks_status() ? verdict.status : response.status < 400;
-  const bool failed = !answered || (response.status >= 400 && !status_fits);
-  if (failed && step.measured()) ++state_.window->steps[step.step().id].failed;
-  return {failed, !failed && verdict.all};
+  const bool failed = step.evaluator().is_failure(response);
+  if (step.measured()) count(state_.window->steps[step.step().id], response, failed, due);
+  const bool all = step.evaluator().evaluate(response, service, vu.session.cookies, vu.values, state_.window->checks);
+  return {failed, !failed && all};
 }
 
-inline void IterationRunner::count(metrics::StepWindow& counts, const http1::Response& response, Duration service,
+inline void IterationRunner::count(metrics::StepWindow& counts, const http1::Response& response, bool failed,
                                    Instant due) {
   ++counts.count;
+  counts.failed += failed ? 1 : 0;
   counts.bytes_sent += response.bytes_sent;
   counts.bytes_received += response.bytes_received;
   if (response.connections != 0) {
@@ -307,7 +304,7 @@ inline void IterationRunner::count(metrics::StepWindow& counts, const http1::Res
     if (response.tls > Duration::zero()) counts.phases[static_cast<int>(Phase::kTls)].record(response.tls);
   }
   if (response.error == ErrorKind::kNone) {
-    counts.service.record(service);
+    counts.service.record(response.done - response.sent);
     counts.response.answered.record(response.done - due);
     counts.phases[static_cast<int>(Phase::kSend)].record(response.sending);
     counts.phases[static_cast<int>(Phase::kWait)].record(response.first_byte - response.sent - response.sending);
@@ -411,22 +408,24 @@ task<Flow> IterationRunner::run_code(WorkflowRun& run, Vu& vu, PreparedStep& ste
     co_return after_failure(run, vu, step);
   }
   const auto user = std::find(run.programs.begin(), run.programs.end(), &program) - run.programs.begin();
-  bool counts = false;  // the step has a response to measure
-  Instant asked = due;
+  bool measures = false;  // it has a measured response
+  Instant asked = due;    // for the first measured request, which has waited since the step was due
   program.begin(site.function, *vu.code[static_cast<std::size_t>(user)], code);
   while (code.want() == CodeRun::Want::kExchange || code.want() == CodeRun::Want::kSleep) {
+    const Instant before = runtime_.now();
     if (code.want() == CodeRun::Want::kSleep) {
       const bool stows = code.span() >= kLongSleep && program.copies_responses();
       if (stows) code.stow();
       co_await runtime_.sleep(code.span(), vu.cancel);
       if (stows) code.unstow();
+      asked += code.span();  // the program's own pauses are no wait
     } else {
-      if (code.counted()) {
-        if (code.has_response()) asked = runtime_.now();
-        counts = true;
-      }
       http1::Response& response = code.begin_exchange();
       co_await client_.exchange(vu.session, code.request(), response, vu.cancel);
+      (response.error == ErrorKind::kNone ? vu.answered : vu.unanswered) = true;
+      if (step.measured()) count_one(code, step, response, measures ? before : asked);
+      measures |= code.measured();
+      asked += runtime_.now() - before;
     }
     if (vu.cancel->cancelled()) {
       program.abandon(code);
@@ -444,14 +443,26 @@ task<Flow> IterationRunner::run_code(WorkflowRun& run, Vu& vu, PreparedStep& ste
     good = false;
   } else {
     bool answered = true;
-    if (site.call().sends && counts) {
-      const Outcome outcome = record(step, code.measured(), asked, vu);
-      good &= outcome.good;
-      answered = code.measured().error == ErrorKind::kNone;
+    if (site.call().sends && measures) {
+      const http1::Response& last = code.last_measured();
+      answered = last.error == ErrorKind::kNone;
+      good &=
+          step.evaluator().evaluate(last, last.done - last.sent, vu.session.cookies, vu.values, state_.window->checks);
+      good &= !step.evaluator().is_failure(last);
     }
     if (answered && !vu.cancel->cancelled()) record_metrics(step, vu);
   }
   co_return good ? Flow::kGoOn : after_failure(run, vu, step);
+}
+
+// One request of a program.
+void IterationRunner::count_one(const CodeRun& code, PreparedStep& step, const http1::Response& response, Instant due) {
+  metrics::StepWindow& counts = state_.window->steps[code.counts_at()];
+  if (code.measured()) {
+    count(counts, response, step.evaluator().is_failure(response), due);
+  } else {
+    ++counts.left_out;
+  }
 }
 
 void IterationRunner::note(std::string_view who, std::string_view text) {

@@ -79,7 +79,7 @@ void CodeRun::reset(CodeSite& site, Values& values, uint32_t vu, uint64_t iterat
   let_go();
   exchanges_ = 0;
   want_ = Want::kEnd;
-  counted_ = true;
+  counting_ = {};
   checks_hold_ = true;
   state = nullptr;
 }
@@ -100,13 +100,13 @@ RenderContext CodeRun::context(bool with_time) {
       *values_, vu_, iteration_, with_time ? runtime.wall_now() : WallTime{}, runtime.prng(), site_->thread().tokens};
 }
 
-void CodeRun::send(const PreparedRequest& request, bool counted) {
+void CodeRun::send(const PreparedRequest& request, Counting counting) {
   request_ = request.request;
-  counted_ = counted;
+  counting_ = counting;
   want_ = Want::kExchange;
 }
 
-Status CodeRun::send(const RequestChange& change, std::optional<Duration> timeout, bool counted) {
+Status CodeRun::send(const RequestChange& change, std::optional<Duration> timeout, Counting counting) {
   if (!site_->maker().make(change, context(site_->maker().mentions_time()), site_->thread().origins, text_, request_)) {
     const std::string shown = text_.url.empty() ? std::string(change.url) : text_.url;
     return bellwether::fail(Errc::kInvalid,
@@ -118,7 +118,7 @@ Status CodeRun::send(const RequestChange& change, std::optional<Duration> timeou
     limits_.timeout = *timeout;
     request_.limits = &limits_;
   }
-  counted_ = counted;
+  counting_ = counting;
   want_ = Want::kExchange;
   return {};
 }
@@ -153,11 +153,22 @@ void CodeRun::measure(std::size_t index, double value) {
 }
 
 http1::Response& CodeRun::begin_exchange() {
-  http1::Response& into = counted_ ? measured_ : unmeasured_;
+  http1::Response& into = counting_.measured ? measured_ : unmeasured_;
   into = {};
   last_ = &into;
   ++exchanges_;
   return into;
+}
+
+std::array<Duration, metrics::kPhases> CodeRun::phases() const {
+  const http1::Response& from = *last_;
+  if (from.status == 0) return {from.dns, from.connect, from.tls, from.sending, {}, {}};
+  return {from.dns,
+          from.connect,
+          from.tls,
+          from.sending,
+          from.first_byte - from.sent - from.sending,
+          from.done - from.first_byte};
 }
 
 void CodeRun::stow() {

@@ -5,6 +5,7 @@
 // fulfilled it: a coroutine in any language.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -134,6 +135,11 @@ class CodeSite {
 class CodeRun {
  public:
   enum class Want : uint8_t { kEnd, kFailure, kExchange, kSleep };
+  // Where a request counts. REQUIRES `name` <= the number of CodeCall::requests.
+  struct Counting {
+    bool measured = true;  // false: only the number of those left out tells of it
+    uint16_t name = 0;     // 0: the step's own; else the number of one of CodeCall::requests, from 1
+  };
 
   // --- what a program may ask --------------------------------------------------------------------------------------
 
@@ -144,7 +150,9 @@ class CodeRun {
   std::string_view argument(std::size_t index) const { return arguments_[index]; }
   // The last one. Its body and head are valid until the next exchange.
   const http1::Response& response() const { return *last_; }
-  bool has_response() const { return exchanges_ > 0; }
+  // Of the last response, each 0 when it did not
+  // happen.
+  std::array<Duration, metrics::kPhases> phases() const;
   // Counts the exchanges, so that a program can detect that its response is no longer the last one.
   uint32_t exchanges() const { return exchanges_; }
   // A value of the last response's body. `text`: as written, without quotes. Missing: monostate.
@@ -154,10 +162,10 @@ class CodeRun {
 
   // --- what a program may say --------------------------------------------------------------------------------------
 
-  // Its wish; the last call before begin() or go_on() return. `counted`: the response may be the measured one.
-  void send(const PreparedRequest& request, bool counted);
+  // Its wish; the last call before begin() or go_on() return.
+  void send(const PreparedRequest& request, Counting counting);
   // Error: kInvalid, the part that cannot be sent.
-  Status send(const RequestChange& change, std::optional<Duration> timeout, bool counted);
+  Status send(const RequestChange& change, std::optional<Duration> timeout, Counting counting);
   void sleep(Duration span);
   void end() { want_ = Want::kEnd; }
   void fail(std::string why);
@@ -180,13 +188,14 @@ class CodeRun {
   Want want() const { return want_; }
   const http1::Request& request() const { return request_; }
   Duration span() const { return span_; }
-  bool counted() const { return counted_; }
+  bool measured() const { return counting_.measured; }
+  plan::StepId counts_at() const { return static_cast<plan::StepId>(site_->step().id + counting_.name); }
   bool checks_hold() const { return checks_hold_; }
   const std::string& why() const { return why_; }
   std::vector<std::string>& said() { return said_; }
   // Makes room for the next response, which goes into the result. The measured one stays while others come.
   http1::Response& begin_exchange();
-  const http1::Response& measured() const { return measured_; }
+  const http1::Response& last_measured() const { return measured_; }
   // Before and after a long wait of a program that copies responses: they take no buffers meanwhile.
   void stow();
   void unstow();
@@ -211,7 +220,7 @@ class CodeRun {
   RequestText text_;
   http1::CallLimits limits_;  // of a request with its own timeout
   Duration span_;
-  bool counted_ = true;
+  Counting counting_;
   bool checks_hold_ = true;
   std::string why_;
   std::vector<std::string> said_;

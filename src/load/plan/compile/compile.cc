@@ -258,19 +258,42 @@ std::vector<Tag> tags_of(const scenario::Workflow& workflow, const scenario::Ste
   return out;
 }
 
-// Names and ids of the steps, before any of them is compiled: templates and thresholds refer to them.
-void name_steps(const scenario::Workflow& source, uint16_t workflow, Plan& plan) {
+// Names and ids of the steps, before any of them is compiled: templates and thresholds refer to them. Each name of a
+// program's requests has figures like a step of its own.
+void name_steps(const scenario::Workflow& source, uint16_t workflow, scenario::Diagnostics& diagnostics, Plan& plan) {
   Workflow& out = plan.workflows.emplace_back();
   out.name = source.name.text;
+  std::vector<std::string_view> names;
+  for (const scenario::Step& step : source.steps) names.push_back(step.name.text);
   for (const scenario::Step& step : source.steps) {
     Step& made = out.steps.emplace_back();
     made.id = static_cast<StepId>(plan.steps.size());
     made.name = step.name.text;
-    plan.steps.push_back({.workflow = workflow,
-                          .index = static_cast<uint16_t>(out.steps.size() - 1),
-                          .name = fmt::format("{}.{}", source.name.text, step.name.text),
-                          .measured = scenario::is_test_step(step),
-                          .tags = tags_of(source, step)});
+    const auto add = [&](const std::string& name) {
+      plan.steps.push_back({.workflow = workflow,
+                            .index = static_cast<uint16_t>(out.steps.size() - 1),
+                            .name = fmt::format("{}.{}", source.name.text, name),
+                            .measured = scenario::is_test_step(step),
+                            .tags = tags_of(source, step)});
+    };
+    add(step.name.text);
+    const auto* code = std::get_if<scenario::Code>(&step.work);
+    if (code == nullptr) continue;
+    for (const scenario::Text& name : code->requests) {
+      if (!scenario::is_step_name(name.text)) {
+        diagnostics.add(name.mark, {.message = in_quotes(name.text) + " cannot be the name of a request",
+                                    .expected = "1 to 100 letters, digits, _ and -"});
+      }
+      if (std::find(names.begin(), names.end(), name.text) != names.end()) {
+        diagnostics.add(name.mark,
+                        {.message = fmt::format("workflow {} has the name {} twice: its steps and their requests "
+                                                "have figures by name",
+                                                in_quotes(source.name.text), in_quotes(name.text)),
+                         .hint = "give the request another name"});
+      }
+      names.push_back(name.text);
+      add(name.text);
+    }
   }
 }
 
@@ -343,7 +366,7 @@ Plan compile(const scenario::Scenario& source, const scenario::Sources& sources,
   compile_metrics(source, reading, plan);
   compiling.data = compile_data(source, sources, reading);
   for (std::size_t i = 0; i < source.workflows.size(); ++i) {
-    name_steps(source.workflows[i], static_cast<uint16_t>(i), plan);
+    name_steps(source.workflows[i], static_cast<uint16_t>(i), reading.diagnostics, plan);
   }
   compile_dependencies(source, Dag::of_workflows(source.workflows, reading.diagnostics), reading, plan);
   const bool shared_is_sound = source.is_sound && check_base(source, reading);

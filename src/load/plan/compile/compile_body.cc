@@ -186,6 +186,7 @@ CodeCall compile_code(const scenario::Code& code, const Scope& scope, std::size_
   }
   for (const scenario::Text& name : code.sets) out.sets.push_back({name.text, scope.slot_of(index, name.text)});
   for (const scenario::Text& name : code.checks) out.checks.push_back(name.text);
+  for (const scenario::Text& name : code.requests) out.requests.push_back(name.text);
   return out;
 }
 

@@ -27,38 +27,15 @@ int sleep(lua_State* state) {
   return lua_yield(state, 0);
 }
 
-// The index of the name at 1 among the step's declared ones, from 0.
-std::optional<std::size_t> index_of(lua_State* state, Names& names) {
-  const char* name = lua_type(state, 1) == LUA_TSTRING ? lua_tostring(state, 1) : nullptr;
-  if (const std::size_t* near = names.known.find(name)) return *near;
-  lua_rawgeti(state, LUA_REGISTRYINDEX, names.table);
-  lua_pushvalue(state, 1);
-  lua_rawget(state, -2);
-  const auto index = lua_tointeger(state, -1);
-  lua_pop(state, 2);
-  if (index <= 0) return std::nullopt;
-  names.known.add(name, static_cast<std::size_t>(index - 1));
-  return static_cast<std::size_t>(index - 1);
-}
-
-const char* name_at_1(lua_State* state) {
-  return lua_type(state, 1) == LUA_TSTRING ? lua_tostring(state, 1) : luaL_typename(state, 1);
-}
-
-// The same; pushes a message when it is missing.
-std::optional<std::size_t> declared(lua_State* state, Names& names, const char* what, const char* list) {
-  if (const auto index = index_of(state, names)) return index;
-  const char* name = name_at_1(state);
-  lua_pushfstring(state, "the step declares no %s '%s': add it to the options of the step, %s = {\"%s\"}", what, name,
-                  list, name);
-  return std::nullopt;
+const char* name_at(lua_State* state, int at) {
+  return lua_type(state, at) == LUA_TSTRING ? lua_tostring(state, at) : luaL_typename(state, at);
 }
 
 int check_call(lua_State* state) {
   Strand* strand = strand_of(state, host_of(state), "check");
   if (strand == nullptr) return raise(state);
   luaL_checkany(state, 1);
-  const auto index = declared(state, strand->function->checks, "check", "checks");
+  const auto index = declared(state, 1, strand->function->checks, "check", "checks");
   if (!index) return raise(state);
   const bool holds = lua_toboolean(state, 2) != 0;
   strand->run->check(*index, holds);
@@ -70,14 +47,15 @@ int set(lua_State* state) {
   Strand* strand = strand_of(state, host_of(state), "set");
   if (strand == nullptr) return raise(state);
   luaL_checkany(state, 1);
-  const auto index = declared(state, strand->function->sets, "value", "sets");
+  const auto index = declared(state, 1, strand->function->sets, "value", "sets");
   if (!index) return raise(state);
-  if (lua_type(state, 2) != LUA_TSTRING && lua_type(state, 2) != LUA_TNUMBER) {
+  const std::string_view whole = integer_at(state, 2);
+  if (whole.empty() && lua_type(state, 2) != LUA_TSTRING && lua_type(state, 2) != LUA_TNUMBER) {
     lua_pushfstring(state, "the value of '%s' must be a text or a number, not a %s", lua_tostring(state, 1),
                     luaL_typename(state, 2));
     return raise(state);
   }
-  strand->run->set(*index, text_at(state, 2));
+  strand->run->set(*index, whole.empty() ? text_at(state, 2) : whole);
   return 0;
 }
 
@@ -85,9 +63,9 @@ int metric(lua_State* state) {
   Strand* strand = strand_of(state, host_of(state), "metric");
   if (strand == nullptr) return raise(state);
   luaL_checkany(state, 1);
-  const auto index = index_of(state, strand->function->metrics);
+  const auto index = index_of(state, 1, strand->function->metrics);
   if (!index) {
-    const char* name = name_at_1(state);
+    const char* name = name_at(state, 1);
     lua_pushfstring(state, "the scenario declares no metric '%s': scenario {metrics = {%s = \"counter\"}}", name, name);
     return raise(state);
   }
@@ -122,6 +100,17 @@ bool decode(lua_State* state) {
 int json_decode(lua_State* state) {
   luaL_checktype(state, 1, LUA_TSTRING);
   return decode(state) ? 1 : raise(state);
+}
+
+int json_array(lua_State* state) {
+  lua_settop(state, 1);
+  if (lua_isnil(state, 1)) {
+    lua_newtable(state);
+    lua_replace(state, 1);
+  }
+  luaL_checktype(state, 1, LUA_TTABLE);
+  mark_as_array(state);
+  return 1;
 }
 
 Prng& prng_of(Host& host) {
@@ -179,6 +168,10 @@ void say(lua_State* state, Host& host) {
       case LUA_TTABLE:
         if (!append_json(state, i, line)) line += "a table";
         break;
+      case LUA_TLIGHTUSERDATA:
+      case LUA_TUSERDATA:
+        if (!append_json(state, i, line)) line += luaL_typename(state, i);
+        break;
       default: line += luaL_typename(state, i); break;
     }
   }
@@ -189,12 +182,6 @@ void say(lua_State* state, Host& host) {
 int print(lua_State* state) {
   say(state, host_of(state));
   return 0;
-}
-
-void set_function(lua_State* state, Host& host, const char* name, lua_CFunction function) {
-  lua_pushlightuserdata(state, &host);
-  lua_pushcclosure(state, function, 1);
-  lua_setfield(state, -2, name);
 }
 
 constexpr const char* kLoaded = "bellwether modules";  // in the registry: name → its result; false: it still runs
@@ -261,6 +248,27 @@ int raise(lua_State* state) {
   return lua_error(state);
 }
 
+std::optional<std::size_t> index_of(lua_State* state, int at, Names& names) {
+  const char* name = lua_type(state, at) == LUA_TSTRING ? lua_tostring(state, at) : nullptr;
+  if (const std::size_t* near = names.known.find(name)) return *near;
+  lua_rawgeti(state, LUA_REGISTRYINDEX, names.table);
+  lua_pushvalue(state, at);
+  lua_rawget(state, -2);
+  const auto index = lua_tointeger(state, -1);
+  lua_pop(state, 2);
+  if (index <= 0) return std::nullopt;
+  names.known.add(name, static_cast<std::size_t>(index - 1));
+  return static_cast<std::size_t>(index - 1);
+}
+
+std::optional<std::size_t> declared(lua_State* state, int at, Names& names, const char* what, const char* list) {
+  if (const auto index = index_of(state, at, names)) return index;
+  const char* name = name_at(state, at);
+  lua_pushfstring(state, "the step declares no %s '%s': add it to the options of the step, %s = {\"%s\"}", what, name,
+                  list, name);
+  return std::nullopt;
+}
+
 void push_text(lua_State* state, std::string_view text) { lua_pushlstring(state, text.data(), text.size()); }
 
 std::string_view text_at(lua_State* state, int index) {
@@ -288,12 +296,22 @@ Strand* strand_of(lua_State* state, Host& host, const char* what) {
   return nullptr;
 }
 
+void set_function(lua_State* state, Host& host, const char* name, lua_CFunction function) {
+  lua_pushlightuserdata(state, &host);
+  lua_pushcclosure(state, function, 1);
+  lua_setfield(state, -2, name);
+}
+
 void push_calls(lua_State* state, Host& host) {
   push_require(state, host);
   push_requests(state, host);
+  push_encodings(state, host);
   lua_newtable(state);
   set_function(state, host, "encode", json_encode);
   set_function(state, host, "decode", json_decode);
+  set_function(state, host, "array", json_array);
+  push_null(state);
+  lua_setfield(state, -2, "null");
   lua_setglobal(state, "json");
   lua_getglobal(state, "math");
   set_function(state, host, "random", random);

@@ -17,7 +17,7 @@ constexpr int kMaxTableDepth = 32;
 constexpr std::size_t kMaxBytes = 1u << 20;  // the limit of a scenario
 
 // The keys of a step's function, and not of the step itself.
-constexpr std::string_view kOfFunction[] = {"args", "sets", "checks"};
+constexpr std::string_view kOfFunction[] = {"args", "sets", "checks", "requests"};
 
 struct Problem {
   int line = 0;

@@ -23,7 +23,7 @@ inline constexpr std::array<std::string_view, 7> kMethods{"GET", "POST", "PUT", 
 // Values by the texts that scripts write, found by the address of a text in the script's state: equal texts have one
 // address there, while it holds them. REQUIRES that the state holds each added text. Keeps only the first few, so a
 // missing one may still exist.
-template <class Value>
+template <class Value, std::size_t kMost = 8>
 class KnownTexts {
  public:
   const Value* find(const char* text) const {
@@ -41,7 +41,7 @@ class KnownTexts {
     const char* text = nullptr;
     Value value{};
   };
-  std::array<Known, 8> known_;
+  std::array<Known, kMost> known_;
   std::size_t count_ = 0;
 };
 
@@ -65,6 +65,7 @@ struct Function {
   Names checks;
   Names sets;
   Names metrics;
+  Names names;                                     // of requests
   std::array<Requests, kMethods.size()> requests;  // of each method
 };
 
@@ -91,7 +92,7 @@ struct HeldResponse {
 };
 
 // The fields of a response.
-enum class Field : uint8_t { kStatus, kOk, kBody, kError, kDuration, kBytes, kJson, kHeader };
+enum class Field : uint8_t { kStatus, kOk, kBody, kError, kDuration, kBytes, kTimings, kJson, kHeader };
 
 class Host {
  public:
@@ -106,8 +107,8 @@ class Host {
   uint64_t responses = 0;     // so far
   int response_kind = 0;      // the metatable of responses, in the registry
   const void* response_kind_at = nullptr;
-  KnownTexts<Field> fields;  // all of them
-  int paths = 0;             // text → plan::JsonPath, in the registry
+  KnownTexts<Field, 9> fields;  // all of them
+  int paths = 0;                // text → plan::JsonPath, in the registry
   KnownTexts<const plan::JsonPath*> near_paths;
   std::deque<plan::JsonPath> known_paths;
   std::string scratch;  // for bodies that are put together
@@ -118,15 +119,22 @@ class Host {
 
 // Set the globals of the API. `host` must outlive the state.
 void push_calls(lua_State* state, Host& host);
+void push_encodings(lua_State* state, Host& host);
 void push_requests(lua_State* state, Host& host);
 void push_require(lua_State* state, Host& host);
 void push_response_kind(lua_State* state, Host& host);
 // Pushes the current response of the strand's run.
 void push_response(lua_State* state, Host& host, Strand& strand);
 
+// A member of the table on top; its first upvalue is the host.
+void set_function(lua_State* state, Host& host, const char* name, lua_CFunction function);
 // The strand that runs in `state`; nullptr, with a message pushed, when `what` is called outside of a step.
 Strand* strand_of(lua_State* state, Host& host, const char* what);
 Host& host_of(lua_State* state);  // of a function of the API: its first upvalue
+// The index of the name at `at` among the step's declared ones, from 0. Empty when it is none of them; declared()
+// pushes a message then.
+std::optional<std::size_t> index_of(lua_State* state, int at, Names& names);
+std::optional<std::size_t> declared(lua_State* state, int at, Names& names, const char* what, const char* list);
 void push_text(lua_State* state, std::string_view text);
 // Empty when it is none; a number becomes one. Valid while the state holds it.
 std::string_view text_at(lua_State* state, int index);

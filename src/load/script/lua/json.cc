@@ -3,16 +3,74 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 #include <lua.hpp>
 #include <nlohmann/json.hpp>
 #include <vector>
 
 #include "load/plan/compile/template.h"
+#include "load/script/lua/host.h"
 
 namespace bellwether::script::lua {
 namespace {
 
 constexpr int kMaxJsonDepth = 100;
+
+// Metatables, by their names in the registry.
+constexpr const char* kArray = "array";
+constexpr const char* kInteger = "integer";
+
+int integer_text(lua_State* state) {
+  push_text(state, integer_at(state, 1));
+  return 1;
+}
+
+int integers_are_equal(lua_State* state) {
+  lua_pushboolean(state, integer_at(state, 1) == integer_at(state, 2) ? 1 : 0);
+  return 1;
+}
+
+int concatenate_integer(lua_State* state) {
+  for (int i = 1; i <= 2; ++i) {
+    const std::string_view digits = integer_at(state, i);
+    if (!digits.empty()) {
+      push_text(state, digits);
+    } else {
+      luaL_checkstring(state, i);
+      lua_pushvalue(state, i);
+    }
+  }
+  lua_concat(state, 2);
+  return 1;
+}
+
+void set_integer_kind(lua_State* state) {
+  if (luaL_newmetatable(state, kInteger) != 0) {
+    const auto add = [state](const char* name, lua_CFunction function) {
+      lua_pushcfunction(state, function);
+      lua_setfield(state, -2, name);
+    };
+    add("__tostring", integer_text);
+    add("__eq", integers_are_equal);
+    add("__concat", concatenate_integer);
+    lua_pushliteral(state, "an integer");
+    lua_setfield(state, -2, "__metatable");
+  }
+  lua_setmetatable(state, -2);
+}
+
+void push_integer(lua_State* state, std::string_view digits) {
+  std::memcpy(lua_newuserdata(state, digits.size()), digits.data(), digits.size());
+  set_integer_kind(state);
+}
+
+bool has_kind(lua_State* state, int index, const char* kind) {
+  if (lua_getmetatable(state, index) == 0) return false;
+  luaL_getmetatable(state, kind);
+  const bool is_kind = lua_rawequal(state, -1, -2) != 0;
+  lua_pop(state, 2);
+  return is_kind;
+}
 
 // Builds tables as the text comes.
 class Builder final : public nlohmann::json_sax<nlohmann::json> {
@@ -21,16 +79,19 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
   const std::string& why() const { return why_; }
 
   bool null() override {
-    lua_pushnil(state_);
+    push_null(state_);
     return put();
   }
   bool boolean(bool value) override {
     lua_pushboolean(state_, value ? 1 : 0);
     return put();
   }
-  bool number_integer(number_integer_t value) override { return number(static_cast<double>(value)); }
-  bool number_unsigned(number_unsigned_t value) override { return number(static_cast<double>(value)); }
-  bool number_float(number_float_t value, const string_t&) override { return number(value); }
+  bool number_integer(number_integer_t value) override { return whole(value); }
+  bool number_unsigned(number_unsigned_t value) override { return whole(value); }
+  bool number_float(number_float_t value, const string_t& written) override {
+    push_number(state_, value, written);
+    return put();
+  }
   bool string(string_t& value) override {
     lua_pushlstring(state_, value.data(), value.size());
     return put();
@@ -54,8 +115,9 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
     bool is_array;
     int count = 0;
   };
-  bool number(double value) {
-    lua_pushnumber(state_, value);
+  template <class Whole>
+  bool whole(Whole value) {
+    push_number(state_, static_cast<double>(value), std::to_string(value));
     return put();
   }
   bool open(bool is_array) {
@@ -64,6 +126,7 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
       return false;
     }
     lua_newtable(state_);
+    if (is_array) mark_as_array(state_);
     open_.push_back({is_array});
     return true;
   }
@@ -140,12 +203,20 @@ Status append_object(lua_State* state, int index, std::string& out, int depth) {
 Status append_number(double number, std::string& out) {
   if (!std::isfinite(number)) return fail(Errc::kInvalid, "JSON has no number that is not finite");
   char text[32];
-  constexpr double kMaxWhole = 9007199254740992.0;  // 2^53: up to there every whole number is one
   const bool whole = std::floor(number) == number && std::fabs(number) <= kMaxWhole;
   const auto end = whole ? std::to_chars(text, text + sizeof text, static_cast<int64_t>(number)).ptr
                          : std::to_chars(text, text + sizeof text, number).ptr;
   out.append(text, end);
   return {};
+}
+
+// It has the mark, and no members that an array does not have.
+bool is_empty_array(lua_State* state, int index) {
+  if (!has_kind(state, index, kArray)) return false;
+  lua_pushnil(state);
+  if (lua_next(state, index) == 0) return true;
+  lua_pop(state, 2);
+  return false;
 }
 
 Status append_value(lua_State* state, int index, std::string& out, int depth) {
@@ -164,13 +235,51 @@ Status append_value(lua_State* state, int index, std::string& out, int depth) {
     }
     case LUA_TTABLE: {
       const auto count = static_cast<int>(lua_objlen(state, index));
-      return count > 0 ? append_array(state, index, count, out, depth) : append_object(state, index, out, depth);
+      if (count > 0 || is_empty_array(state, index)) return append_array(state, index, count, out, depth);
+      return append_object(state, index, out, depth);
     }
-    default: return fail(Errc::kInvalid, "a {} cannot be said in JSON", luaL_typename(state, index));
+    case LUA_TLIGHTUSERDATA:
+      if (lua_touserdata(state, index) != nullptr) break;
+      out += "null";
+      return {};
+    case LUA_TUSERDATA: {
+      const std::string_view digits = integer_at(state, index);
+      if (digits.empty()) break;
+      out += digits;
+      return {};
+    }
+    default: break;
   }
+  return fail(Errc::kInvalid, "a {} cannot be said in JSON", luaL_typename(state, index));
 }
 
 }  // namespace
+
+void push_null(lua_State* state) { lua_pushlightuserdata(state, nullptr); }
+
+void mark_as_array(lua_State* state) {
+  if (luaL_newmetatable(state, kArray) != 0) {
+    lua_pushliteral(state, "an array");
+    lua_setfield(state, -2, "__metatable");
+  }
+  lua_setmetatable(state, -2);
+}
+
+std::string_view integer_at(lua_State* state, int index) {
+  if (lua_type(state, index) != LUA_TUSERDATA || !has_kind(state, index, kInteger)) return {};
+  return {static_cast<const char*>(lua_touserdata(state, index)), lua_objlen(state, index)};
+}
+
+void push_number(lua_State* state, double value, std::string_view written) {
+  const bool is_whole = !written.empty() && written.find_first_not_of("-0123456789") == std::string_view::npos;
+  const double size = std::fabs(value);
+  // 2^53 itself and the number after it are one double.
+  if (is_whole && (size > kMaxWhole || (size == kMaxWhole && !written.ends_with("9007199254740992")))) {
+    push_integer(state, written);
+  } else {
+    lua_pushnumber(state, value);
+  }
+}
 
 Status push_json(lua_State* state, std::string_view text) {
   const int top = lua_gettop(state);

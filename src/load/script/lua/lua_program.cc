@@ -70,6 +70,9 @@ class LuaProgram final : public vuser::Program {
     lua_newtable(lua);
     for (std::size_t i = 0; i < call.metrics.size(); ++i) number(call.metrics[i].name, i);
     function.metrics.table = luaL_ref(lua, LUA_REGISTRYINDEX);
+    lua_newtable(lua);
+    for (std::size_t i = 0; i < call.requests.size(); ++i) number(call.requests[i], i);
+    function.names.table = luaL_ref(lua, LUA_REGISTRYINDEX);
     for (Requests& requests : function.requests) {
       lua_newtable(lua);
       requests.table = luaL_ref(lua, LUA_REGISTRYINDEX);

@@ -1,5 +1,6 @@
 // Requests of scripts: http.get("/items", {headers = …}) and its like.
 #include <algorithm>
+#include <cmath>
 #include <lua.hpp>
 #include <optional>
 #include <string>
@@ -16,7 +17,7 @@ namespace bellwether::script::lua {
 
 namespace {
 
-constexpr std::array<std::string_view, 5> kOptions{"headers", "body", "json", "timeout", "measured"};
+constexpr std::array<std::string_view, 6> kOptions{"headers", "body", "json", "timeout", "measured", "name"};
 constexpr std::size_t kMaxHeaders = 100;
 
 // The content of a table of options. The texts are those of the table, which the caller keeps.
@@ -24,7 +25,7 @@ struct Options {
   std::vector<std::pair<std::string_view, std::string_view>> headers;
   std::optional<std::string_view> body;
   std::optional<Duration> timeout;
-  bool measured = true;
+  vuser::CodeRun::Counting counting;
 };
 
 bool refuse(lua_State* state, const std::string& message) {
@@ -55,11 +56,16 @@ bool read_headers(lua_State* state, Options& out) {
   return true;
 }
 
-bool read_option(lua_State* state, Host& host, std::string_view name, Options& out) {
+bool read_option(lua_State* state, Host& host, Strand& strand, std::string_view name, Options& out) {
   if (name == "headers") return read_headers(state, out);
   if (name == "measured") {
-    out.measured = lua_toboolean(state, -1) != 0;
+    out.counting.measured = lua_toboolean(state, -1) != 0;
     return true;
+  }
+  if (name == "name") {
+    const auto index = declared(state, lua_gettop(state), strand.function->names, "request", "requests");
+    if (index) out.counting.name = static_cast<uint16_t>(*index + 1);
+    return index.has_value();
   }
   if (name == "timeout") {
     out.timeout = duration_at(state, lua_gettop(state), "'timeout'");
@@ -78,7 +84,7 @@ bool read_option(lua_State* state, Host& host, std::string_view name, Options& o
   return true;
 }
 
-bool read_options(lua_State* state, Host& host, int index, Options& out) {
+bool read_options(lua_State* state, Host& host, Strand& strand, int index, Options& out) {
   if (!lua_istable(state, index)) {
     return refuse(state, std::string("the options of a request must be a table, not a ") + luaL_typename(state, index));
   }
@@ -94,7 +100,7 @@ bool read_options(lua_State* state, Host& host, int index, Options& out) {
       return refuse(state, message);
     }
     json |= name == "json";
-    if (!read_option(state, host, name, out)) return false;
+    if (!read_option(state, host, strand, name, out)) return false;
   }
   const auto is_type = [](const auto& header) { return iequals(header.first, "content-type"); };
   if (json && std::none_of(out.headers.begin(), out.headers.end(), is_type)) {
@@ -138,15 +144,15 @@ bool begin_request(lua_State* state, Host& host, std::size_t method) {
   vuser::CodeRun& run = *strand->run;
   if (lua_isnoneornil(state, 2)) {
     if (const vuser::PreparedRequest* request = prepared(state, *strand, method)) {
-      run.send(*request, true);
+      run.send(*request, {});
       return true;
     }
   }
   Options options;
-  if (!lua_isnoneornil(state, 2) && !read_options(state, host, 2, options)) return false;
+  if (!lua_isnoneornil(state, 2) && !read_options(state, host, *strand, 2, options)) return false;
   const vuser::RequestChange change{
       .method = kMethods[method], .url = text_at(state, 1), .headers = options.headers, .body = options.body};
-  const Status sent = run.send(change, options.timeout, options.measured);
+  const Status sent = run.send(change, options.timeout, options.counting);
   return sent ? true : refuse(state, sent.error().message);
 }
 
@@ -158,6 +164,8 @@ int http(lua_State* state) {
 }
 
 constexpr const char* kKind = "response";
+// In the order of metrics::Phase.
+constexpr std::array<const char*, metrics::kPhases> kPhases{"dns", "connect", "tls", "send", "wait", "receive"};
 
 // Of a method, whose first upvalue is the host.
 HeldResponse& held(lua_State* state) {
@@ -183,13 +191,25 @@ int push_body(lua_State* state, const HeldResponse& response) {
   return 1;
 }
 
+int push_timings(lua_State* state, const HeldResponse& response) {
+  if (whole(state, response) == nullptr) return raise(state);
+  const auto phases = response.strand->run->phases();
+  lua_createtable(state, 0, static_cast<int>(phases.size()));
+  for (std::size_t i = 0; i < phases.size(); ++i) {
+    lua_pushnumber(state, phases[i].millis_f());
+    lua_setfield(state, -2, kPhases[i]);
+  }
+  return 1;
+}
+
 int index(lua_State* state) {
   const auto& response = *static_cast<const HeldResponse*>(lua_touserdata(state, 1));
   const char* name = lua_type(state, 2) == LUA_TSTRING ? lua_tostring(state, 2) : nullptr;
   const Field* field = host_of(state).fields.find(name);
   if (field == nullptr) {
     return luaL_error(state,
-                      "a response has no '%s'; it has status, ok, body, error, duration, bytes, json() and header()",
+                      "a response has no '%s'; it has status, ok, body, error, duration, bytes, timings, json() and "
+                      "header()",
                       name != nullptr ? name : luaL_typename(state, 2));
   }
   switch (*field) {
@@ -206,6 +226,7 @@ int index(lua_State* state) {
       return 1;
     case Field::kDuration: lua_pushnumber(state, response.took_ms); return 1;
     case Field::kBytes: lua_pushnumber(state, static_cast<double>(response.bytes)); return 1;
+    case Field::kTimings: return push_timings(state, response);
     case Field::kJson: lua_pushvalue(state, lua_upvalueindex(2)); return 1;
     case Field::kHeader: lua_pushvalue(state, lua_upvalueindex(3)); return 1;
   }
@@ -217,6 +238,11 @@ bool push_found(lua_State* state, const HeldResponse& response, const plan::Json
   vuser::CodeRun& run = *response.strand->run;
   const vuser::JsonReader::Value value = run.json(path);
   using Reader = vuser::JsonReader;
+  const auto push_found_number = [&](double number) {
+    std::string written;  // from where on a double does not say all
+    if (std::fabs(number) >= kMaxWhole) run.json_text(path, written);
+    return push_number(state, number, written), true;
+  };
   const auto push_compound = [&](Reader::Compound) {
     std::string text;
     if (!run.json_text(path, text)) return lua_pushnil(state), true;
@@ -226,8 +252,8 @@ bool push_found(lua_State* state, const HeldResponse& response, const plan::Json
   };
   return std::visit(
       Overloaded{[&](std::string_view text) { return lua_pushlstring(state, text.data(), text.size()), true; },
-                 [&](double number) { return lua_pushnumber(state, number), true; },
-                 [&](bool flag) { return lua_pushboolean(state, flag ? 1 : 0), true; }, push_compound,
+                 push_found_number, [&](bool flag) { return lua_pushboolean(state, flag ? 1 : 0), true; },
+                 push_compound,
                  [&]<OneOf<std::monostate, Reader::Null> Nothing>(Nothing) { return lua_pushnil(state), true; }},
       value);
 }
@@ -329,6 +355,7 @@ void push_response_kind(lua_State* state, Host& host) {
   add_field(state, host, "error", Field::kError);
   add_field(state, host, "duration", Field::kDuration);
   add_field(state, host, "bytes", Field::kBytes);
+  add_field(state, host, "timings", Field::kTimings);
   add_field(state, host, "json", Field::kJson);
   add_field(state, host, "header", Field::kHeader);
   lua_pushlightuserdata(state, &host);

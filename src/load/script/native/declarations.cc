@@ -70,6 +70,7 @@ StepNames names_of(const std::vector<Declared>& declared, std::string_view wante
     if (one.kind == BELLWETHER_CHECK) out.checks.push_back(one.name);
     if (one.kind == BELLWETHER_SET) out.sets.push_back(one.name);
     if (one.kind == BELLWETHER_ARGUMENT) out.arguments.push_back(one.name);
+    if (one.kind == BELLWETHER_REQUEST) out.requests.push_back(one.name);
   });
   return out;
 }
@@ -175,6 +176,7 @@ class Writer {
       case BELLWETHER_AFTER: add(after_, one.name); break;
       case BELLWETHER_CHECK: add(checks_, one.name); break;
       case BELLWETHER_SET: add(sets_, one.name); break;
+      case BELLWETHER_REQUEST: add(requests_, one.name); break;
       case BELLWETHER_ARGUMENT:
         arguments_ +=
             fmt::format("{}{}: {}", arguments_.empty() ? "" : ", ", flow_text(one.name), flow_text(one.value));
@@ -193,8 +195,9 @@ class Writer {
     if (!arguments_.empty()) put(fmt::format(", args: {{{}}}", arguments_));
     if (!sets_.empty()) put(fmt::format(", sets: [{}]", sets_));
     if (!checks_.empty()) put(fmt::format(", checks: [{}]", checks_));
+    if (!requests_.empty()) put(fmt::format(", requests: [{}]", requests_));
     put(action_ ? "}}}, " : "}}, ");
-    for (std::string* list : {&after_, &checks_, &sets_, &arguments_}) list->clear();
+    for (std::string* list : {&after_, &checks_, &sets_, &arguments_, &requests_}) list->clear();
     in_step_ = false;
   }
 
@@ -217,7 +220,7 @@ class Writer {
   std::string out_;
   uint32_t line_ = 1;
   std::string workflow_, step_;
-  std::string after_, checks_, sets_, arguments_;  // of the step, in their final form
+  std::string after_, checks_, sets_, arguments_, requests_;  // of the step, in their final form
   bool action_ = false;
   bool in_workflow_ = false, in_steps_ = false, in_step_ = false;
 };

@@ -23,7 +23,7 @@ Result<std::vector<Declared>> declarations_of(const Library& library, const std:
 
 // The names that a step declares, in its order.
 struct StepNames {
-  std::vector<std::string> checks, sets, arguments;
+  std::vector<std::string> checks, sets, arguments, requests;
 };
 // `step`: "WORKFLOW.STEP".
 StepNames names_of(const std::vector<Declared>& declared, std::string_view step);

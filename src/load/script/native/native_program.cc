@@ -27,7 +27,7 @@ bellwether_text to_abi(std::string_view text) { return {text.data(), text.size()
 // The places in the scenario of a step's declarations: the places in the program's lists → those of the call.
 struct Function {
   uint32_t number = 0;  // the program's
-  std::vector<uint32_t> checks, sets, arguments;
+  std::vector<uint32_t> checks, sets, arguments, requests;
 };
 
 class NativeProgram;
@@ -63,11 +63,12 @@ class NativeProgram final : public vuser::Program {
   Result<uint32_t> find(const plan::CodeCall& call) override {
     const uint32_t number = library_->program().find(to_abi(std::string_view(call.function)));
     if (number == kNowhere) return tl::unexpected(no_such_step(declared_, call.function, name_));
-    Function function{.number = number, .checks = {}, .sets = {}, .arguments = {}};
+    Function function{.number = number, .checks = {}, .sets = {}, .arguments = {}, .requests = {}};
     const StepNames names = names_of(declared_, call.function);
     for (const std::string& name : names.checks) function.checks.push_back(place(call.checks, name));
     for (const std::string& name : names.sets) function.sets.push_back(place(call.sets, name));
     for (const std::string& name : names.arguments) function.arguments.push_back(place(call.arguments, name));
+    for (const std::string& name : names.requests) function.requests.push_back(place(call.requests, name));
     functions_.push_back(std::move(function));
     return static_cast<uint32_t>(functions_.size() - 1);
   }
@@ -163,8 +164,15 @@ class NativeProgram final : public vuser::Program {
     if (made != nullptr) known.emplace(std::move(key), made);
     return reinterpret_cast<const bellwether_prepared*>(made);
   }
-  static void send_prepared(bellwether_run* run, const bellwether_prepared* request, int measured) {
-    strand_of(run).run->send(*reinterpret_cast<const vuser::PreparedRequest*>(request), measured != 0);
+  // The program's own list and the scenario's may differ: one that the scenario does not know counts under the step.
+  static vuser::CodeRun::Counting counting(const Strand& strand, bool measured, uint16_t name) {
+    const std::vector<uint32_t>& requests = strand.function->requests;
+    const uint32_t at = name > 0 && name <= requests.size() ? requests[name - 1u] : kNowhere;
+    return {measured, static_cast<uint16_t>(at == kNowhere ? 0 : at + 1)};
+  }
+  static void send_prepared(bellwether_run* run, const bellwether_prepared* request, int measured, uint16_t name) {
+    Strand& strand = strand_of(run);
+    strand.run->send(*reinterpret_cast<const vuser::PreparedRequest*>(request), counting(strand, measured != 0, name));
   }
   static int send(bellwether_run* run, const bellwether_request* request, bellwether_text* why) {
     Strand& strand = strand_of(run);
@@ -176,7 +184,7 @@ class NativeProgram final : public vuser::Program {
     }
     std::optional<Duration> timeout;
     if (request->timeout_ns > 0) timeout = Duration::nanos(request->timeout_ns);
-    const Status sent = strand.run->send(change, timeout, request->measured != 0);
+    const Status sent = strand.run->send(change, timeout, counting(strand, request->measured != 0, request->name));
     if (sent) return 1;
     strand.why = sent.error().message;
     *why = to_abi(std::string_view(strand.why));
@@ -196,6 +204,10 @@ class NativeProgram final : public vuser::Program {
     out->took_ns = (from.done - from.started).ns();
     if (from.status != 0) out->body = to_abi(from.body);
     if (from.error != http1::ErrorKind::kNone) out->error = to_abi(http1::to_string(from.error));
+  }
+  static void timings(bellwether_run* run, bellwether_timings* out) {
+    const auto of = strand_of(run).run->phases();
+    *out = {of[0].ns(), of[1].ns(), of[2].ns(), of[3].ns(), of[4].ns(), of[5].ns()};
   }
   static int header(bellwether_run* run, bellwether_text name, bellwether_text* value) {
     const http1::Response& from = strand_of(run).run->response();
@@ -274,6 +286,7 @@ class NativeProgram final : public vuser::Program {
                                          end,
                                          fail_run,
                                          response,
+                                         timings,
                                          header,
                                          json_path,
                                          json,
