@@ -70,7 +70,7 @@ struct Scene final : vuser::ProgramLoader, vuser::WindowSink {
     workflow.executor = std::move(executor);
     workflow.steps.push_back(std::move(step));
     workflow.layers = {{0}};
-    for (const char* name : {"w.s", "w.one", "w.two"}) plan.steps.push_back({.name = name, .open_model = true});
+    for (const char* name : {"w.s", "w.one", "w.two"}) plan.steps.push_back({.name = name});
     plan.programs.emplace_back();
   }
   Result<std::unique_ptr<vuser::Program>> load(const plan::Program&) const override {
@@ -179,13 +179,13 @@ TEST(Programs, the_first_request_is_charged_the_wait_and_none_the_pauses_of_the_
     EXPECT_EQ(one.count + one.left_out, 20u);
     constexpr Duration kLongestWait = Duration::millis(19 * 240);
     const auto is_charged = [&](const metrics::StepWindow& step) {
-      EXPECT_LT(step.response.min(), Duration::millis(90)) << "without the pauses";
-      EXPECT_GT(step.response.max(), kLongestWait);
-      EXPECT_LT(step.response.max(), kLongestWait + Duration::millis(150));
+      EXPECT_LT(step.response.answered.min(), Duration::millis(90)) << "without the pauses";
+      EXPECT_GT(step.response.answered.max(), kLongestWait);
+      EXPECT_LT(step.response.answered.max(), kLongestWait + Duration::millis(150));
     };
     is_charged(first_is_measured ? one : two);
     if (first_is_measured) {
-      EXPECT_TRUE(two.response == two.service) << "it has no wait of its own";
+      EXPECT_TRUE(two.response.answered == two.service) << "it has no wait of its own";
     }
   }
 }
