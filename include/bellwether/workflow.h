@@ -314,8 +314,8 @@ class Request {
   auto use(uint16_t name, Use&& use) const {
     std::vector<bellwether_text> headers;
     headers.reserve(headers_.size() * 2);
-    for (const auto& [name, value] : headers_) {
-      headers.push_back(detail::to_abi(name));
+    for (const auto& [field, value] : headers_) {
+      headers.push_back(detail::to_abi(field));
       headers.push_back(detail::to_abi(value));
     }
     const bellwether_request request{detail::to_abi(method_),
