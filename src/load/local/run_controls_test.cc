@@ -80,8 +80,8 @@ TEST_F(RunControlsTest, what_is_wrong_is_told_and_changes_nothing) {
                              R"({"do": "vus", "vus": 21, "workflow": "two"})", R"({"do": "vus", "vus": -1})",
                              R"({"do": "dance"})", "[]", "{", R"({"do": "status"})", R"({"do": "stop"})"});
   const char* const kErrors[] = {"name one: one, two", "no workflow 'three'", "at most 20 virtual users",
-                                 "whole number",       "not 'dance'",         "no JSON object",
-                                 "no JSON object"};
+                                 "whole number",       "not 'dance'",         "not a JSON object",
+                                 "not a JSON object"};
   for (std::size_t i = 0; i < std::size(kErrors); ++i) {
     EXPECT_EQ(answers[i]["ok"], false);
     EXPECT_NE(answers[i]["error"].get<std::string>().find(kErrors[i]), std::string::npos) << answers[i];

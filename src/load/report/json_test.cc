@@ -115,10 +115,9 @@ TEST(ResultFile, says_what_the_generator_found_about_itself) {
   const Json& generator = document["run"]["generator"];
   EXPECT_EQ(generator["reason"], "its CPU was fully used");
   EXPECT_EQ(generator["remedy"], "give it more cores or machines, or reduce the load");
-  EXPECT_EQ(
-      generator["findings"],
-      Json::parse(R"([{"cause": "throttled", "from": 1.0, "to": 4.5, "worst": 0.8, "what": "its control group held)"
-                  R"( it up in 80 % of its periods, for its processor quota was used"}])"));
+  EXPECT_EQ(generator["findings"],
+            Json::parse(R"([{"cause": "throttled", "from": 1.0, "to": 4.5, "worst": 0.8, "what": "its control group )"
+                        R"(throttled it in 80 % of its periods, because its CPU quota was used up"}])"));
 }
 
 TEST(ResultFile, holds_the_figures_of_the_run) {

@@ -190,9 +190,12 @@ void write_checks(Page& page, const RunReport& run) {
 void write_generator(Page& page, const RunReport& run) {
   const aggregate::Generator& generator = run.generator;
   page.heading("GENERATOR");
-  page.line(fmt::format("CPU {} of {}, event loop lag p99 {}{}", decimal(generator.cpu_cores),
-                        format_count(static_cast<uint64_t>(generator.cores), "core"),
-                        format_duration(generator.loop_lag_p99), generator.saturated() ? "" : ": no bottleneck found"));
+  page.wrapped(
+      "",
+      fmt::format("CPU {} of {}, event loop lag p99 {}{}", decimal(generator.cpu_cores),
+                  format_count(static_cast<uint64_t>(generator.cores), "core"), format_duration(generator.loop_lag_p99),
+                  generator.saturated() ? "" : ": no bottleneck found"),
+      0);
   if (!generator.saturated()) return;
   page.wrapped(page.style("!", Style::kWarn) + " ",
                fmt::format("The generator was a bottleneck: {}. Latencies may include its own delay. What helps: {}.",

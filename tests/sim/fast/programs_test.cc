@@ -154,7 +154,8 @@ Judgement each_counts_once(uint64_t seed) {
     if (step.failed != (bad + failures) * kTimes) return fmt::format("name {} has {} failed", name, step.failed);
     if (step.left_out != left_out * kTimes) return fmt::format("name {} leaves out {}", name, step.left_out);
     if (step.status.of(200) + step.status.of(503) != sent * kTimes) return "an answer is missing";
-    if (step.response.count() != sent * kTimes || step.service.count() != sent * kTimes) return "a time is missing";
+    if (step.response.answered.count() != sent * kTimes || step.service.count() != sent * kTimes)
+      return "a time is missing";
     if (step.errors[static_cast<std::size_t>(ErrorKind::kScript)] != failures * kTimes) return "a failure is missing";
   }
   return {};
