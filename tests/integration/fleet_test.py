@@ -196,7 +196,7 @@ class Roles(fleet.Test):
         self.leader("b")
         first.signal(signal.SIGCONT)
         self.assertEqual(first.wait(), 0)
-        self.assertIn("'b' leads", first.wait_for("left")["text"])
+        self.assertIn("'b' is the leader", first.wait_for("left")["text"])
 
     def test_the_watchdog_starts_a_follower_again_when_the_leader_falls_silent(self):
         self.add(1)
@@ -225,7 +225,7 @@ class Roles(fleet.Test):
         self.bellwether("agents", "register", "--dir", self.fleet, "--id", "silent")
         told = agent.wait_for("cleaned", text="stale silent")
         self.assertEqual(self.agents()["a"]["status"], "active", told)
-        agent.wait_for("cleaned", text="forgotten silent")
+        agent.wait_for("cleaned", text="removed silent")
         self.assertEqual(list(self.agents()), ["a"])
         self.bellwether("agents", "deregister", "--dir", self.fleet, "--id", "a")
         agent.wait_for("warning", text="registered again")
@@ -331,7 +331,7 @@ class Files(fleet.Test):
         aside = [path.read_text() for path in self.fleet.glob("tasks.json.quarantine-*")]
         self.assertEqual(aside, ['{"format": "bellwether.ta'])
         self.assertIn("HALTED", self.tasks("list").out)
-        self.assertIn("set aside", self.tasks("add", "t2", code=1).err)
+        self.assertIn("was renamed to .quarantine-", self.tasks("add", "t2", code=1).err)
         self.tasks("resume")
         self.tasks("add", "t2")
         until("the next task", lambda: self.states() == {"done": 1})

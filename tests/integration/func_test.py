@@ -158,7 +158,7 @@ workflows:
     tags: {team: red}
     steps:
       a:
-        lua: {file: whole.lua, call: f, args: {a: "${users.name}"}, sets: [x], checks: [y]}
+        lua: {file: whole.lua, call: f, args: {a: "${users.name}"}, sets: [x], checks: [y], requests: [z]}
         tags: {api: v1}
         group: g
       b: {native: {file: whole.bw, call: f}}

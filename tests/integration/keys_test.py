@@ -35,7 +35,7 @@ class Keys(product.Test):
         for number, pair in enumerate((("m1", "m2"), ("m3", "m1"), ("m2", "m3"))):
             self.combine(*(f"{name}.share" for name in pair), out=f"key{number}")
             self.assertEqual((self.folder / f"key{number}").read_bytes(), b"a key, of any bytes \x00\xff\n")
-        self.assertIn("it takes 2", self.combine("m2.share", code=1).err)
+        self.assertIn("needs 2", self.combine("m2.share", code=1).err)
         self.assertFalse((self.folder / "again").exists())
         for name in ("m1.share", "key0"):
             self.assertEqual(stat.S_IMODE((self.folder / name).stat().st_mode), 0o600, name)

@@ -150,7 +150,7 @@ end)
         self.assertEqual(self.server.requests[1].body, document)
         self.assertEqual(self.server.requests[3].body, b"[[1,7,2],[null],[],{},true,true]")
 
-    def test_what_is_printed_is_a_note_with_tabs_between(self):
+    def test_what_is_printed_is_a_note_with_spaces_between(self):
         self.answers["/doc"] = response(b"[9007199254740993,null]")
         run = self.one("""
 w:step("a", function()
@@ -159,8 +159,8 @@ w:step("a", function()
 end)
 """)
         self.assertEqual([event["detail"] for event in run.events],
-                         ["w.a: a\t1\ttrue\t[1,2]\t9007199254740993\tnull"])
-        self.assertIn("a\t1\ttrue\t[1,2]\t9007199254740993\tnull", run.out)
+                         ["w.a: a 1 true [1,2] 9007199254740993 null"])
+        self.assertIn("a 1 true [1,2] 9007199254740993 null", run.out)
 
     def test_hashes_and_encodings(self):
         self.one("""

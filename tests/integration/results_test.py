@@ -123,7 +123,8 @@ workflows:
             self.assertEqual(done.code, 0, done)
             self.assertNotIn("warning: the run was not stored", done.err)
         fast, slow = sorted(self.listed(), key=lambda run: -run["requests"])
-        same = self.results("compare", fast["id"], fast["id"])
+        wide = ("--tolerance", "500%", "--errors", "1")
+        same = self.results("compare", fast["id"], fast["id"], *wide)
         self.assertIn("No regression", same.out)
         worse = self.results("compare", fast["id"], slow["id"], code=product.THRESHOLDS)
         self.assertIn("REGRESSION", worse.out)
@@ -131,8 +132,8 @@ workflows:
         p50 = {one["figure"]: one for one in told["steps"][0]["differences"]}["p50"]
         self.assertEqual((told["verdict"], p50["verdict"]), ("regression", "worse"))
         self.assertLess(p50["low"], p50["change"])
-        self.results("compare", fast["id"], slow["id"], "--tolerance", "500%", "--errors", "1")
-        self.results("compare", slow["id"], fast["id"])
+        self.results("compare", fast["id"], slow["id"], *wide)
+        self.results("compare", slow["id"], fast["id"], *wide)
 
     def test_what_is_too_short_cannot_be_compared(self):
         self.run_short()

@@ -136,7 +136,7 @@ std::string printable(std::string_view text) {
     const auto next = static_cast<unsigned char>(i + 1 < out.size() ? out[i + 1] : 0);
     const bool second_block = c == 0xC2 && next >= 0x80 && next < 0xA0;
     if (second_block) out.erase(i, 1);
-    if (second_block || (c < 0x20 && c != '\t') || c == 0x7F) out[i] = '?';
+    if (second_block || c < 0x20 || c == 0x7F) out[i] = '?';
   }
   return out;
 }

@@ -14,7 +14,6 @@ TEST(Printable, control_characters_cannot_reach_a_terminal) {
 }
 
 TEST(Printable, what_is_printable_stays_as_it_is) {
-  EXPECT_EQ(printable("a\tb"), "a\tb");
   EXPECT_EQ(printable("\xc2 x"), "\xc2 x") << "half a letter is no control character";
   for (const char* text : {"\xc2\xc2\x80", "\xc2\x80\x80", "\xc2\xc2\xc2\x9f\x9f"}) {
     EXPECT_EQ(printable(printable(text)), printable(text));

@@ -39,7 +39,7 @@ TEST(KnownProcesses, one_that_was_killed_comes_back_only_as_another_one) {
 
 TEST(LastWords, are_the_last_line_that_says_something) {
   EXPECT_EQ(last_lines("a\nno such file\n\n"), ": no such file");
-  EXPECT_EQ(last_lines("no\tsuch"), ": no\tsuch");
+  EXPECT_EQ(last_lines("no\tsuch"), ": no?such");
   EXPECT_EQ(last_lines(" \n"), "");
 }
 

@@ -94,7 +94,6 @@ FAULTS = {
     "gzip-bomb": (keep_open(response(BOMB, headers=["Content-Encoding: gzip"])), {"too_large"}),
     "unknown-encoding": (keep_open(response(b"x", headers=["Content-Encoding: rot13"])), {"decode"}),
     "drip": (drip, {"timeout"}),
-    "redirect-loop": (keep_open(response(status="302 Found", headers=["Location: /redirect-loop"])), {"redirect"}),
     "redirect-elsewhere": (keep_open(response(status="302 Found", headers=["Location: gopher://x/"])), {"redirect"}),
     "redirect-nowhere": (keep_open(response(status="301 Moved", headers=["Location: http://:99999/"])), {"redirect"}),
 }

@@ -156,7 +156,7 @@ int uuid(lua_State* state) {
 void say(lua_State* state, Host& host) {
   std::string line;
   for (int i = 1; i <= lua_gettop(state) && line.size() < kMaxSaid; ++i) {
-    if (i > 1) line += '\t';
+    if (i > 1) line += ' ';
     switch (lua_type(state, i)) {
       case LUA_TBOOLEAN: line += lua_toboolean(state, i) != 0 ? "true" : "false"; break;
       case LUA_TSTRING:
