@@ -43,7 +43,7 @@ ResponseFigure ResponseTimes::percentile(double percent) const {
   ResponseFigure out{std::max(waits().percentile(percent), of_responses), {}};
   const double rank = percent / 100 * static_cast<double>(count());
   const auto responses = static_cast<double>(answered.count());
-  if (rank <= responses) out.most = std::max(answered.percentile(rank / responses * 100), out.value);
+  if (responses > 0 && rank <= responses) out.most = std::max(answered.percentile(rank / responses * 100), out.value);
   return out;
 }
 
