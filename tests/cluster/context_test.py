@@ -149,7 +149,7 @@ class Context(contexts.Test):
         self.assertIn("32 hexadecimal digits", err)
         code, _, err = self.context(cluster, "a", "transfer", "nobody")
         self.assertEqual(code, 1)
-        self.assertIn("'nobody' is no member", err)
+        self.assertIn("'nobody' is not a member", err)
         code, _, err = self.context(cluster, "a", "transfer", leader)
         self.assertEqual(code, 1)
         self.assertIn("not another member", err)
