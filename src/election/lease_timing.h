@@ -42,7 +42,8 @@ struct LeaseTiming {
 
   // How long the last act of a holder's work may come after the renewal that was sent last.
   Duration last_act() const { return renew_deadline + stop_grace; }
-  // How long a record must have been seen unchanged before it may be taken. `lease` is the one in the record.
+  // How long a contender must have seen a record unchanged before it may take it. `lease_of_record`: the record's
+  // lease.
   Duration takeable_after(Duration lease_of_record) const;
 };
 

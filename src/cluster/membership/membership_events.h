@@ -17,17 +17,16 @@
 
 namespace bellwether::membership {
 
-// The version of a member's state that was seen last, so that a late or repeated one is refused. A version is ordered
-// first by the life of its owner (a number that grows with each of its starts) and then by the owner's count within
-// that life, so that an owner which restarts and counts from 1 again is not taken for stale.
-//
-// Check and update are one operation. Bounded. Not thread-safe.
+// A version of a member's state, ordered by the life of its owner (a number that grows with each start), then by the
+// owner's count within that life. So an owner that restarts and counts from 1 again is not taken for stale.
 struct StateVersion {
   uint32_t life = 0;
   uint64_t count = 0;
   constexpr auto operator<=>(const StateVersion&) const = default;
 };
 
+// The newest version seen of each entity; refuses late and repeated ones. Check and update are one operation. Holds at
+// most `limit` entities. Not thread-safe.
 class VersionedClock {
  public:
   explicit VersionedClock(std::size_t limit) : limit_(limit) {}

@@ -62,7 +62,7 @@ struct SendAsk {
   MemberId to;
   Ask ask;
 };
-// The job is ours until `ends`, under this fence. Empty value: never written.
+// The job is ours until `ends` (JobRenewed moves it on), under this fence. Empty value: never written.
 struct JobTaken {
   JobFence fence;
   Instant ends;
@@ -81,12 +81,13 @@ struct JobRead {
   Place place;
   std::string value;
 };
-// Not done. A write that was under way (`perhaps`) may take effect all the same.
+// The wish was not confirmed. `perhaps`: it is a write that was under way, so it may still take effect.
 struct JobFailed {
   uint64_t ticket = 0;
   bool perhaps = false;
   std::string why;
 };
+// The job is ours no longer, although it was not given back. Stop all acts under `fence`.
 struct JobLost {
   JobFence fence;
   MemberId owner;  // the present owner, as far as is known
@@ -102,7 +103,7 @@ using OwnerEffects = std::vector<OwnerEffect>;
 
 class JobOwner {
  public:
-  // `seed` decides claims and jitter; it must differ between nodes and between starts.
+  // `seed` feeds claims and jitter; it must differ between nodes, and between the starts of one node.
   // REQUIRES a key of at most kMaxKeyBytes, 1 to quorum::kMaxMembers peers, and 3 renewals in a lease.
   JobOwner(JobOwnerConfig config, uint64_t seed);
 

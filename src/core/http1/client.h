@@ -1,6 +1,6 @@
-// The HTTP/1.1 client of the load path: one exchange at a time and connection, kept alive between exchanges; redirects,
-// cookies, timeouts; every phase timed, every failure typed. An exchange on a kept connection allocates nothing. One
-// client a load thread.
+// The HTTP/1.1 client of the load path: one exchange at a time on each connection, which is kept alive between
+// exchanges; redirects, cookies, timeouts; every phase timed, every failure typed. An exchange on a kept connection
+// allocates nothing. Each load thread has its own client.
 //
 // Through a proxy, http goes in absolute form, which the author of the request writes. https goes in a tunnel, which
 // opens with the connection.
@@ -26,8 +26,7 @@
 
 namespace bellwether::http1 {
 
-// The state of one virtual user between requests: its idle connections and its cookies. Not shared with other virtual
-// users, as with a browser profile. Costs a few bytes until it is used.
+// A connection to one origin. The holder of the pointer owns it: the session while it is idle, else an exchange.
 struct Connection {
   std::unique_ptr<runtime::Stream> stream;
   const Origin* origin = nullptr;
@@ -42,6 +41,8 @@ struct DigestMemory {
   uint32_t count = 0;
 };
 
+// The state of one virtual user between requests: its idle connections and its cookies. Not shared with other virtual
+// users, as with a browser profile. Costs a few bytes until it is used.
 class Session {
  public:
   // An idle connection to this origin, the one used last, or nothing. A connection the server has closed meanwhile is

@@ -47,17 +47,17 @@ class File {
   virtual Result<uint64_t> size() = 0;
 
   // Takes the file's one exclusive lock, which is advisory (flock(2)). It belongs to this open file: another open file
-  // of the same process waits for it like any other process. The first attempt ignores the deadline, on the monotonic
-  // clock; then kTimeout, or kCancelled. When the task is destroyed before it is done, the state of the lock is
+  // of the same process waits for it like any other process. It tries once in any case, then waits until `deadline`
+  // (monotonic clock): kTimeout; or kCancelled. When the task is destroyed before it is done, the state of the lock is
   // unknown: destroy the file too. Locking succeeds when this file has the lock already.
   virtual task<Status> lock(Instant deadline, Cancellation* cancel) = 0;
   // Gives the lock back, after earlier operations. Without a lock nothing happens.
   virtual task<Status> unlock() = 0;
-  // A second lock, independent of the first, without waiting. Others query it without touching it, so a query never
-  // disturbs a taker (an open file description lock, fcntl(2)). Needs a file that was opened to write. It is given
-  // back, and stays with a child, as the first one. False: another open file has it.
+  // Takes a second lock, independent of the first, without waiting; false: another open file has it. REQUIRES a file
+  // opened to write. is_held() does not disturb it (an open file description lock, fcntl(2)). Released, and kept by a
+  // child, like the first.
   virtual task<Result<bool>> try_hold() = 0;
-  // Whether another open file has it.
+  // Whether another open file has the lock of try_hold().
   virtual task<Result<bool>> is_held() = 0;
   // Whether `path` still names this very file: false once it was removed or replaced by another.
   virtual task<Result<bool>> is_at(std::string path) = 0;
@@ -124,9 +124,10 @@ class Runtime {
   Runtime& operator=(const Runtime&) = delete;
   virtual ~Runtime() = default;
 
-  // The monotonic clock as of the start of this turn of the loop. Costs a load.
+  // The monotonic clock as of the start of this turn of the loop, or of the last read_clock(). Costs one read of
+  // memory.
   Instant now() const { return now_; }
-  // The monotonic clock now, and refreshes now(). For the moment of sending.
+  // Reads the monotonic clock anew and moves now() to it: for times that are measured, such as that of sending.
   Instant read_clock() {
     if (real_clock_) now_ = read_monotonic();
     return now_;
@@ -134,6 +135,7 @@ class Runtime {
   // The clock that goes on while the machine sleeps: for leases and all agreements with other machines. Read anew at
   // each call.
   virtual Instant boot_now() = 0;
+  // May jump: for people and records, never for deadlines.
   virtual WallTime wall_now() = 0;
 
   TimerWheel& timers() { return timers_; }
@@ -181,7 +183,7 @@ class Runtime {
   // Runs `call(context)` on this runtime's loop, soon. From any thread. Returns false when the mailbox is full.
   virtual bool post(void (*call)(void* context), void* context) = 0;
 
-  // co_await runtime.sleep_until(t, cancel): true when the time came, false when cancelled first.
+  // co_await runtime.sleep_until(t, cancel): true when the monotonic clock came to `t`, false when cancelled first.
   class Sleep;
   Sleep sleep_until(Instant deadline, Cancellation* cancel = nullptr);
   Sleep sleep(Duration span, Cancellation* cancel = nullptr);

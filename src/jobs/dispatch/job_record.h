@@ -48,7 +48,7 @@ struct JobRules {
   Duration dispatch_limit = Duration::seconds(300);   // an assignment without a worker fails its workflow then
   uint32_t dispatch_attempts = 5;                     // of a group of workflows, before they fail
   Duration dispatch_pause = Duration::millis(500);    // after the first of them; it doubles with each
-  Duration exclusion = Duration::seconds(10);         // of a worker that died, refused, or was not reached
+  Duration exclusion = Duration::seconds(10);         // no new work for a worker that died, refused or was not reached
   uint32_t retries_most = 3;                          // of a part, because its workers died
   Duration offer_limit = Duration::seconds(15);       // for the answer to an offer
   Duration adopt_limit = Duration::seconds(5);        // a new owner waits this time for reports of workers
@@ -71,10 +71,10 @@ struct JobRules {
 // a late or repeated message cannot revive what has ended.
 //
 //   job        submitted → queued → dispatching → running → completing → completed, partial, failed
-//   workflow   pending → assigned → running → completed, failed
+//   workflow   pending → assigned → running → completed, failed; retrying: to be assigned again; skipped: never began
 //
-// On the way of both: cancelling, cancelled, timed out. Cancelling wins over a completion that is not recorded yet, and
-// loses against a recorded one.
+// Both may end cancelled or timed out; a job is cancelling before it is cancelled. Cancelling wins over a completion
+// that is not recorded yet, and loses against a recorded one.
 
 using client::JobState;
 using client::WorkflowState;
@@ -161,8 +161,8 @@ struct AssignmentRecord {
   bool handed_over = false;  // its worker has confirmed that it ends then
   uint32_t extensions = 0;   // grants of more time
   Duration extended;         // their sum
-  uint64_t iterations = 0;   // that it may begin, of a workflow which counts them
-  uint64_t left = 0;         // after it is gone: how many of these others may begin
+  uint64_t iterations = 0;   // how many it may begin, if its workflow counts them
+  uint64_t left = 0;         // once it is gone: those that it did not begin, and others may
   bool operator==(const AssignmentRecord&) const = default;
 };
 

@@ -29,7 +29,7 @@ struct LeadOptions {
   bool keep_epochs = true;    // remember on this machine which epochs were seen
   bool back_off = false;      // wait between elections that follow each other
   bool flap_damping = false;  // after many changes of leader, no candidate stands for a while
-  bool may_mint_id = true;    // make up a name when none is given
+  bool may_mint_id = true;    // false: without a configured id the process does not start
   // The lease follows the duration of renewals, between these bounds.
   std::optional<election::AdaptiveSettings> lease_follows;
 

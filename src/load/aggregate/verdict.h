@@ -16,7 +16,7 @@
 
 namespace bellwether::aggregate {
 
-// The process's exit codes. Those from 99 to 110 have their meaning in k6.
+// The process's exit codes. Those from 99 to 108 mean what they mean in k6; 110 does not.
 inline constexpr int kExitPass = 0;
 inline constexpr int kExitNotRun = 1;
 inline constexpr int kExitThresholds = 99;

@@ -4,7 +4,7 @@
 //   - The wait of a request that was dropped before it was sent, or cut off by the end of the run, is a lower bound of
 //     its response time. Upper bounds take it as slower than every response.
 //   - No figure is below that of the responses alone.
-// So no figure gets better by failing, dropping, or ending early.
+// So failing, dropping or ending early never improves a figure.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ struct ResponseTimes {
 
   // The lower bounds of all; those of requests without a response are at least the longest response.
   Histogram waits() const;
-  // 0 of no request. `most` of the mean is known only where all were answered.
+  // Zero if there was no request. `percent`: 0 to 100. `most` of the mean is known only if all were answered.
   ResponseFigure percentile(double percent) const;
   ResponseFigure mean() const;
   ResponseFigure max() const;

@@ -93,7 +93,7 @@ using CheckId = uint16_t;
 // Values that a template can mention without a step that makes them.
 using scenario::Builtin;
 
-// The escaping of a value in its cluster_view.
+// How a value is escaped for the place where a template puts it.
 enum class Escape : uint8_t {
   kNone,
   kJson,       // inside a JSON string
@@ -102,7 +102,7 @@ enum class Escape : uint8_t {
   kJsonValue,  // a JSON value unchanged; other text is refused
 };
 
-// The meant part of a list of another workflow's values.
+// Which part of a provided list a template takes.
 enum class Pick : uint8_t {
   kWhole,   // all of it, as a JSON array
   kAt,      // the element `low`, from 0; negative: from the end
@@ -197,7 +197,7 @@ enum class Comparison : uint8_t {
 using Literal = std::variant<std::string, double, bool, std::nullptr_t>;
 
 struct Check {
-  // kCode: the word of a program.
+  // kCode: the program itself says whether it passed.
   enum class Subject : uint8_t { kStatus, kBody, kBodySize, kJson, kHeader, kDuration, kCode };
   CheckId id = 0;
   Subject subject = Subject::kStatus;
@@ -247,7 +247,7 @@ struct CodeCall {
   };
   uint16_t program = 0;  // index into Plan::programs
   std::string function;
-  // The begin of its requests: the defaults of the scenario. The URL is the base of relative ones, or empty.
+  // What its requests start from: the defaults of the scenario. Its URL is the base of relative ones, or empty.
   HttpCall base;
   std::vector<Argument> arguments;
   std::vector<Value> sets;          // values that it may make
