@@ -73,7 +73,7 @@ class Stopping(jobs.Test):
                 self.assertEqual(cluster.status(client.job)["state"], "cancelled")
                 code, text = cluster.job("cancel", client.job)
                 self.assertEqual(code, 1)
-                self.assertIn("it is cancelled", text)
+                self.assertIn("its state is cancelled", text)
                 cluster.all_free()
 
     def test_a_run_that_takes_longer_than_its_timeout_is_ended(self):

@@ -42,7 +42,7 @@ class Disks(jobs.Test):
         self.assert_whole(result, 360, 6)
         result = self.ended(cluster.run(cluster.scenario(seconds=2)))
         # One voter had room: what was not confirmed may have been taken, and is told so. Then it ran whole.
-        self.assertIn("may be taken", text)
+        self.assertIn("may have accepted it", text)
         self.assertIn(cluster.arrived(), (480, 600))
 
 

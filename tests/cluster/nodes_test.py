@@ -50,7 +50,7 @@ class Joining(nodes.Test):
         cluster = self.cluster(1).start()
         self.assertEqual(cluster.agreed()[0], "a")
         self.assertEqual(cluster.page("a", "/livez")[0], 200)
-        self.assertIn("a role is what any holder of the secret says", cluster.said("a", "warning")[0]["text"])
+        self.assertIn("any holder of the secret can claim any role", cluster.said("a", "warning")[0]["text"])
         code, text = cluster.operator("a", "transfer")
         self.assertEqual(code, 1)
         self.assertIn("no other voter that could take over answers", text)
