@@ -52,7 +52,7 @@ class Doctor(voting.Test):
             cluster.running.pop(name).kill()
         finding = self.found(cluster, "c", "no node leads", "--for", "3s")
         self.assertEqual(finding["severity"], "critical")
-        until("it sees that two are gone", lambda: "c sees 1 voter alive, and 2 are needed" in self.found(
+        until("it sees that two are gone", lambda: "c sees 1 voter alive; 2 are needed" in self.found(
             cluster, "c", "no node leads")["evidence"])
         self.assertIn("start the missing voters", self.found(cluster, "c", "no node leads")["command"])
         code, findings = self.doctor(cluster, "c")
