@@ -222,7 +222,7 @@ struct StepFigures {
   uint64_t bytes_received = 0;
   double rate_per_s = 0;
   Times service;   // from sending to the end of the answer
-  Times response;  // from when it was due
+  Times response;  // from when it was due; of a request without a response its wait, a lower bound
 };
 
 struct WorkflowFigures {

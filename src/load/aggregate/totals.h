@@ -166,7 +166,8 @@ class Totals {
 
   // Adds one second: the windows of all threads for it, merged. `covered` is the time it measured, less than a second
   // for the last one. Seconds come in rising order and may have gaps; one that does not is added to those before. Never
-  // allocates but for a first magnitude of a histogram and for the series up to its limit.
+  // allocates but for a first magnitude of a histogram, for the series up to its limit, and for the figures of a second
+  // in which a request got no response.
   void add(const metrics::Window& second, Duration covered = Duration::seconds(1));
 
   // Adds a part of a past second that was unknown then: another machine's part that came late. Gauges stay; the
