@@ -177,16 +177,16 @@ Result<AskedCluster> cluster_to_ask(const std::string& given, const KnownCluster
   }
   if (is_there && !fs::is_directory(cluster.path, code)) return AskedCluster{cluster.name, cluster.path};
   const std::string remedy = "`bellwether cluster up" + known.option_for(cluster) + "`";
-  const auto folder = local_cluster::Folder::open(cluster.path, local_cluster::Folder::Use::kLook);
-  if (!folder && folder.error().code == Errc::kNotFound) {
+  auto opened = local_cluster::Folder::open(cluster.path, local_cluster::Folder::Use::kLook);
+  if (!opened && opened.error().code == Errc::kNotFound) {
     return fail(Errc::kUnreachable, "there is no local cluster in '{}': start one with {}", cluster.path, remedy);
   }
-  if (!folder) return tl::unexpected(folder.error());
-  BW_TRY(const auto layout, folder->read());
+  BW_TRY(const auto folder, std::move(opened));
+  BW_TRY(const auto layout, folder.read());
   const bool runs = layout && std::ranges::any_of(layout->nodes, [](const local_cluster::LocalNode& node) {
                       return node.role == wire::Role::kManager && lives(node.process);
                     });
-  if (runs) return AskedCluster{cluster.name, folder->settings_of(local_cluster::kClientName)};
+  if (runs) return AskedCluster{cluster.name, folder.settings_of(local_cluster::kClientName)};
   return fail(Errc::kUnreachable, "the local cluster{} is down: start it with {}",
               is_default ? std::string() : fmt::format(" '{}'", cluster.name), remedy);
 }

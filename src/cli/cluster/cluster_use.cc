@@ -39,7 +39,7 @@ Result<int> list_clusters(const UseArguments& given, const KnownClusters& known)
             {"CURRENT BY", "source", one.source.empty() ? Value() : Value(one.source), one.source}};
   });
   print(given.json ? rows.list().document() : rows.table());
-  if (!current) return tl::unexpected(current.error());
+  BW_RETURN_IF_ERROR(current);
   return kExitOk;
 }
 

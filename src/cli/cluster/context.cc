@@ -140,9 +140,8 @@ Result<Answer> answer_of(Result<cluster::ContextAnswer> answer) {
 }
 
 tl::expected<Asking, int> open_asking(const ContextArguments& given) {
-  auto session = open_operator_session(given.how, "context");
-  if (!session) return tl::unexpected(session.error());
-  return Asking(std::move(*session), given.how.timeout);
+  BW_TRY(auto session, open_operator_session(given.how, "context"));
+  return Asking(std::move(session), given.how.timeout);
 }
 
 // --- requests --------------------------------------------------------------------------------------------------------

@@ -127,13 +127,13 @@ Status run_build(BuildArguments arguments) {
     BW_TRY(key, read_signing_key(arguments.sign_key));
   }
   BW_TRY(arguments.build.cache, script::native::cache_folder());
-  const auto built = script::native::build(arguments.build);
+  auto built = script::native::build(arguments.build);
   if (!built && built.error().code == Errc::kInvalid) {
     std::fprintf(stderr, "%s\n", built.error().message.c_str());
     return fail(Errc::kInvalid, arguments.build.file + ": it does not compile");
   }
-  if (!built) return tl::unexpected(built.error());
-  BW_TRY(auto bytes, read_whole_file(*built, signature::kProgramBytesMax));
+  BW_TRY(const auto library, std::move(built));
+  BW_TRY(auto bytes, read_whole_file(library, signature::kProgramBytesMax));
   const std::string out = arguments.out.empty() ? artifact_beside(arguments.build.file) : arguments.out;
   BW_RETURN_IF_ERROR(script::native::describe(bytes, out));
   if (key) bytes = signature::sign(bytes, {BELLWETHER_ABI_VERSION, std::string(kProductVersion)}, *key);

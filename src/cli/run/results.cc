@@ -226,9 +226,9 @@ Result<StoredRun> open_run(const std::string& name, const std::string& store) {
                 "'{}' holds no seconds of a run; `bellwether results export RUN FILE.db` writes a file that does",
                 name);
   }
-  if (!opened) return tl::unexpected(opened.error());
-  BW_TRY(auto run, opened->find(exported ? "last" : name));
-  return StoredRun{std::move(*opened), std::move(run)};
+  BW_TRY(auto stored, std::move(opened));
+  BW_TRY(auto run, stored.find(exported ? "last" : name));
+  return StoredRun{std::move(stored), std::move(run)};
 }
 
 Result<std::string> document_of(const std::string& name, const std::string& store) {

@@ -71,12 +71,12 @@ struct Answering {
 Result<std::string> AdminService::answer(std::string_view bytes, const std::string& by) {
   BW_TRY(auto request, message::decode<AdminRequest>(bytes));
   const std::string act = std::visit(ActOf(), request);
-  const Result<AdminAnswer> answer = std::visit(Answering{kernel_, self_, by}, request);
+  Result<AdminAnswer> answer = std::visit(Answering{kernel_, self_, by}, request);
   if (!act.empty()) {
     audit_(by, act, answer ? std::get<std::string>(*answer) : "refused: " + answer.error().message);
   }
-  if (!answer) return tl::unexpected(answer.error());
-  return message::encode(*answer);
+  BW_TRY(const auto given, std::move(answer));
+  return message::encode(given);
 }
 
 void AdminService::on_request(link::Connection& connection, const wire::Inbound& request) {
