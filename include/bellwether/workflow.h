@@ -36,6 +36,7 @@
 #include <cstdint>
 #include <exception>
 #include <forward_list>
+#include <initializer_list>
 #include <new>
 #include <string>
 #include <string_view>
@@ -256,6 +257,14 @@ struct Json : Body {
   explicit Json(std::string json) : Body{std::move(json), "application/json"} {}
 };
 
+// 404, or {500, 503}: all from the first to the last.
+struct Statuses : bellwether_statuses {
+  Statuses(int one) : Statuses(one, one) {}
+  Statuses(int first, int last) : bellwether_statuses{static_cast<uint16_t>(first), static_cast<uint16_t>(last)} {
+    if (first < 100 || last > 999 || first > last) fail("expected statuses lie between 100 and 999");
+  }
+};
+
 // A request to send: co_await it. A member of the workflow is prepared once, before it is first sent, in its bytes on
 // the wire; a temporary is put together at its use.
 class Request {
@@ -290,6 +299,11 @@ class Request {
     name_ = std::move(name);
     return std::move(*this);
   }
+  // Only responses with these statuses do not count as failed: expected_statuses({200, {400, 404}}).
+  Request&& expected_statuses(std::initializer_list<Statuses> statuses) && {
+    expected_.assign(statuses.begin(), statuses.end());
+    return std::move(*this);
+  }
   // Of a member: another request for a single use.
   Request header(std::string name, std::string value) const& {
     return fresh().header(std::move(name), std::move(value));
@@ -300,6 +314,9 @@ class Request {
   Request timeout(Duration most) const& { return fresh().timeout(most); }
   Request unmeasured() const& { return fresh().unmeasured(); }
   Request name(std::string name) const& { return fresh().name(std::move(name)); }
+  Request expected_statuses(std::initializer_list<Statuses> statuses) const& {
+    return fresh().expected_statuses(statuses);
+  }
 
  private:
   friend struct ExchangeWait;
@@ -326,12 +343,15 @@ class Request {
                                      timeout_.ns,
                                      has_body_,
                                      measured_,
-                                     name};
+                                     name,
+                                     expected_.data(),
+                                     expected_.size()};
     return use(request);
   }
   std::string method_, url_, name_;
   Headers headers_;
   std::string body_;
+  std::vector<bellwether_statuses> expected_;
   Duration timeout_;
   bool has_body_ = false;
   bool measured_ = true;

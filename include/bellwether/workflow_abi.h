@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define BELLWETHER_ABI_VERSION 2u
+#define BELLWETHER_ABI_VERSION 3u
 
 #ifdef __cplusplus
 extern "C" {
@@ -21,6 +21,11 @@ typedef struct bellwether_text {
   const char* data;
   size_t size;
 } bellwether_text;
+
+// Both ends belong to it.
+typedef struct bellwether_statuses {
+  uint16_t low, high;
+} bellwether_statuses;
 
 typedef struct bellwether_request {
   bellwether_text method;
@@ -32,6 +37,8 @@ typedef struct bellwether_request {
   uint8_t has_body;
   uint8_t measured;  // 0: it is sent, and only the number of those left out tells of it
   uint16_t name;  // 0: it counts under its step; else the place of its name in the list that the step declared, from 1
+  const bellwether_statuses* expected;  // only responses with them do not count as failed
+  size_t expected_count;                // 0: as the step says
 } bellwether_request;
 
 typedef struct bellwether_response {

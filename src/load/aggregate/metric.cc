@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 #include "core/base/check.h"
 #include "core/base/enum_names.h"
@@ -68,21 +69,17 @@ const Origin& origin_of(std::string_view metric) {
 
 bool can_have(MetricScope scope, const Filter& filter) {
   switch (scope) {
-    case MetricScope::kStep: return !filter.check;
-    case MetricScope::kWorkflow: return !filter.check && !filter.step && filter.tags.empty();
-    case MetricScope::kCheck: return true;
+    case MetricScope::kResponse: return !filter.check;
+    case MetricScope::kStep: return !filter.check && filter.response.takes_all();
+    case MetricScope::kWorkflow:
+      return !filter.check && !filter.step && filter.tags.empty() && filter.response.takes_all();
+    case MetricScope::kCheck: return filter.response.takes_all();
   }
   return false;
 }
 
-// A step counts even if it is not measured: its checks do.
 bool selects_step(const plan::Plan& plan, std::size_t step, const Filter& filter) {
-  return (!filter.step || *filter.step == step) &&
-         (!filter.workflow || plan.steps[step].workflow == *filter.workflow) &&
-         std::all_of(filter.tags.begin(), filter.tags.end(), [&](const plan::Tag& tag) {
-           const std::vector<plan::Tag>& own = plan.steps[step].tags;
-           return std::find(own.begin(), own.end(), tag) != own.end();
-         });
+  return plan::selects_step(plan, step, filter.step, filter.workflow, filter.tags);
 }
 
 void add(uint64_t count, Sample& out) { out.count += static_cast<double>(count); }
@@ -100,6 +97,38 @@ void take_step(const Origin& origin, const Totals& totals, plan::StepId id, Samp
     case Source::kDuration: out.trend.merge(step.response); break;
     case Source::kService: out.trend.answered.merge(step.service); break;
     case Source::kPhase: out.trend.answered.merge(step.phases[static_cast<std::size_t>(origin.phase)]); break;
+    default: break;
+  }
+}
+
+// The responses of a step that the filter takes. REQUIRES a watch of the plan.
+const Histogram& watched(const Totals& totals, plan::StepId step, const plan::ResponseFilter& filter) {
+  const std::vector<plan::Watch>& watches = totals.plan().watches;
+  const auto found = std::find(watches.begin(), watches.end(), plan::Watch{step, filter});
+  check(found != watches.end(), "the plan watches what its thresholds select");
+  return totals.sum().watches[static_cast<std::size_t>(found - watches.begin())];
+}
+
+// Those requests of a step that the filter takes by their response, or for want of one.
+void take_selected(const Origin& origin, const Totals& totals, plan::StepId id, const plan::ResponseFilter& filter,
+                   Sample& out) {
+  const metrics::StepWindow& step = totals.sum().steps[id];
+  const auto count = [&](const plan::ResponseFilter& one) {
+    const uint64_t errors = std::accumulate(step.errors.begin(), step.errors.end(), uint64_t{0});
+    return watched(totals, id, one).count() + (one.takes(0, false) ? errors : 0);
+  };
+  switch (origin.source) {
+    case Source::kRequests: add(count(filter), out); break;
+    case Source::kFailed:
+      out.total += count(filter);
+      if (filter.expected != true) add(count({filter.status, false}), out);
+      break;
+    case Source::kDuration:
+      out.trend.answered.merge(watched(totals, id, filter));
+      if (filter.takes(0, false)) out.trend.unanswered.merge(step.response.unanswered);
+      // Those might have got any response. So a stall that drops requests raises this figure too.
+      if (filter == plan::ResponseFilter{{}, true}) out.trend.unfinished.merge(step.response.unfinished);
+      break;
     default: break;
   }
 }
@@ -213,10 +242,15 @@ std::optional<Sample> sample(const Totals& totals, std::string_view metric, cons
     take_gauge(totals.vus(filter.workflow).allocated, out);
   } else if (known->scope == MetricScope::kCheck) {
     take_checks(totals, filter, out);
-  } else if (known->scope == MetricScope::kStep) {
+  } else if (known->scope == MetricScope::kStep || known->scope == MetricScope::kResponse) {
     for (std::size_t s = 0; s < totals.plan().steps.size(); ++s) {
       if (!totals.plan().steps[s].measured || !selects_step(totals.plan(), s, filter)) continue;
-      take_step(origin, totals, static_cast<plan::StepId>(s), out);
+      const auto id = static_cast<plan::StepId>(s);
+      if (filter.response.takes_all()) {
+        take_step(origin, totals, id, out);
+      } else {
+        take_selected(origin, totals, id, filter.response, out);
+      }
     }
   } else {
     for (std::size_t w = 0; w < totals.plan().workflows.size(); ++w) {
@@ -249,8 +283,8 @@ std::optional<Value> value_of(const Sample& sample, plan::Aggregation aggregatio
 
 ThresholdResult evaluate(const Totals& totals, const plan::Threshold& threshold) {
   ThresholdResult result;
-  const auto seen =
-      sample(totals, threshold.metric, {threshold.step, threshold.workflow, threshold.check, threshold.tags});
+  const auto seen = sample(totals, threshold.metric,
+                           {threshold.step, threshold.workflow, threshold.check, threshold.tags, threshold.response});
   if (!seen) return result;
   const auto value = value_of(*seen, threshold.aggregation, threshold.percentile);
   if (!value) return result;

@@ -26,6 +26,7 @@ struct Filter {
   std::optional<uint16_t> workflow;
   std::optional<plan::CheckId> check;
   std::span<const plan::Tag> tags = {};  // steps that have them all
+  plan::ResponseFilter response = {};    // that of a threshold of the plan
 };
 
 // The samples of a metric. Its kind decides which members have a meaning.

@@ -257,5 +257,44 @@ TEST(Thresholds, of_the_scenarios_own_metrics_are_judged_by_kind_and_step) {
   EXPECT_EQ(value("queue", Aggregation::kValue), -3);
 }
 
+TEST(Thresholds, of_requests_by_their_response_are_judged_apart) {
+  plan::Plan plan = thresholds_shop();
+  plan.watches = {{0, {{}, false}}, {0, {{}, true}}, {0, {0, {}}}, {0, {0, false}}, {0, {503, {}}}, {0, {503, false}}};
+  metrics::Window w(shape_of(plan));
+  metrics::StepWindow& step = w.steps[0];
+  step.count = 10;  // 6 good ones, 2 of status 503, one of them expected, 2 without a response
+  step.failed = 3;
+  step.errors[static_cast<std::size_t>(http1::ErrorKind::kTimeout)] = 2;
+  step.response.answered.record(Duration::millis(10), 6);
+  step.response.answered.record(Duration::millis(500), 2);
+  step.response.unanswered.record(Duration::millis(900), 2);
+  step.response.unfinished.record(Duration::millis(40));
+  w.watches[0].record(Duration::millis(500));
+  w.watches[1].record(Duration::millis(10), 6);
+  w.watches[1].record(Duration::millis(500));
+  w.watches[4].record(Duration::millis(500), 2);
+  w.watches[5].record(Duration::millis(500));
+  Totals totals(plan);
+  totals.add(w);
+  const auto of = [&](std::string_view metric, Aggregation aggregation, plan::ResponseFilter response) {
+    return value(totals, metric, aggregation, {.step = 0, .response = response});
+  };
+  EXPECT_EQ(of("http_reqs", Aggregation::kCount, {{}, true}), 7);
+  EXPECT_EQ(of("http_reqs", Aggregation::kCount, {{}, false}), 3) << "also those without a response";
+  EXPECT_EQ(of("http_reqs", Aggregation::kCount, {503, {}}), 2);
+  EXPECT_EQ(of("http_reqs", Aggregation::kCount, {0, {}}), 2);
+  EXPECT_EQ(of("http_req_failed", Aggregation::kRate, {503, {}}), 0.5);
+  EXPECT_EQ(of("http_req_failed", Aggregation::kRate, {0, {}}), 1);
+  EXPECT_EQ(of("http_req_failed", Aggregation::kRate, {{}, true}), 0);
+  EXPECT_EQ(of("http_req_failed", Aggregation::kRate, {{}, false}), 1);
+  EXPECT_EQ(of("http_req_duration", Aggregation::kMed, {503, {}}), 500);
+  EXPECT_NEAR(*of("http_req_duration", Aggregation::kMed, {{}, true}), 10, 0.02);
+  EXPECT_EQ(sample(totals, "http_req_duration", {.step = 0, .response = {{}, true}})->trend.unfinished.count(), 1u)
+      << "a dropped request might have been answered as expected";
+  EXPECT_EQ(sample(totals, "http_req_duration", {.step = 0, .response = {{}, false}})->trend.count(), 3u);
+  EXPECT_FALSE(sample(totals, "data_sent", {.step = 0, .response = {{}, true}}));
+  EXPECT_FALSE(sample(totals, "checks", {.step = 0, .response = {{}, true}}));
+}
+
 }  // namespace
 }  // namespace bellwether::aggregate

@@ -208,7 +208,7 @@ void MetricSeries::restore(MetricSeriesState state) {
 }
 
 metrics::Shape shape_of(const plan::Plan& plan) {
-  return {plan.steps.size(), plan.workflows.size(), plan.checks.size(), plan.series.size()};
+  return {plan.steps.size(), plan.workflows.size(), plan.checks.size(), plan.series.size(), plan.watches.size()};
 }
 
 metrics::Retention retention_of(const TotalsState& state) {

@@ -317,6 +317,9 @@ void read_rest(WindowReader& reader, const wire::WindowDelta& from, Window& out)
       [&](const auto& one, auto& to) {
         to = {reader.count(one.passes()), reader.count(one.fails())};
       });
+  read_each(
+      reader, from.watches(), out.watches, [](const auto& one) { return one.watch(); },
+      [&](const auto& one, Histogram& to) { reader.histogram(one.responses(), to); });
   reader.histogram(from.loop_lag(), out.loop_lag);
   if (from.cpu_ns() < 0 || static_cast<uint64_t>(from.cpu_ns()) > uint64_t{1} << 62) {
     reader.fail("an impossible time");
@@ -377,6 +380,13 @@ std::string encode_window(const Window& window) {
     check->set_check(i);
     check->set_passes(window.checks[i].passes);
     check->set_fails(window.checks[i].fails);
+  }
+  for (uint32_t i = 0; i < window.watches.size(); ++i) {
+    put_unless_empty(window.watches[i], [&] {
+      wire::WatchDelta* watch = part.add_watches();
+      watch->set_watch(i);
+      return watch->mutable_responses();
+    });
   }
   put_unless_empty(window.loop_lag, [&] { return part.mutable_loop_lag(); });
   part.set_cpu_ns(window.cpu.ns());

@@ -43,6 +43,18 @@ RC_GTEST_PROP(WindowCodec, loses_nothing, (uint64_t seed)) {
   RC_ASSERT(back->checks[0].passes == window.checks[0].passes);
 }
 
+TEST(WindowCodec, loses_no_selected_responses) {
+  constexpr Shape kWatching{1, 1, 0, 0, 3};
+  metrics::Window window(kWatching);
+  window.watches[1].record(Duration::millis(7), 3);
+  window.watches[2].record(Duration::seconds(1));
+  const std::string bytes = encode_window(window);
+  const auto back = decode_window(bytes, kWatching);
+  ASSERT_TRUE(back);
+  for (std::size_t i = 0; i < kWatching.watches; ++i) EXPECT_EQ(back->watches[i], window.watches[i]);
+  EXPECT_FALSE(decode_window(bytes, Shape{1, 1, 0, 0, 2})) << "of another plan";
+}
+
 RC_GTEST_PROP(WindowCodec, loses_nothing_of_the_scenarios_own_metrics, (uint64_t seed)) {
   constexpr Shape kOwn{1, 1, 0, 3};
   Prng prng(seed);

@@ -202,6 +202,7 @@ Window::Window(const Shape& shape)
       workflows(items<WorkflowWindow>(shape.workflows, pool.get())),
       checks(shape.checks),
       series(items<MetricWindow>(shape.series, pool.get())),
+      watches(items<Histogram>(shape.watches, pool.get())),
       loop_lag(pool.get()) {}
 
 // Not member by member: the old content gives its memory back to its own pool.
@@ -216,6 +217,7 @@ void Window::merge(const Window& other) {
   merge_each(steps, other.steps);
   merge_each(workflows, other.workflows);
   merge_each(series, other.series);
+  merge_each(watches, other.watches);
   for (std::size_t i = 0; i < checks.size(); ++i) {
     checks[i].passes += other.checks[i].passes;
     checks[i].fails += other.checks[i].fails;
@@ -230,6 +232,7 @@ void Window::clear() {
   for (WorkflowWindow& workflow : workflows) workflow.clear();
   for (CheckCount& one : checks) one = {};
   for (MetricWindow& one : series) one.clear();
+  for (Histogram& one : watches) one.clear();
   loop_lag.clear();
   cpu = covered = Duration::zero();
   second = 0;

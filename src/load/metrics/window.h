@@ -187,6 +187,7 @@ struct Shape {
   std::size_t workflows = 0;
   std::size_t checks = 0;
   std::size_t series = 0;
+  std::size_t watches = 0;
   bool operator==(const Shape&) const = default;
 };
 
@@ -194,15 +195,16 @@ struct Window {
   explicit Window(const Shape& shape);
   Window(Window&& other) noexcept = default;
   Window& operator=(Window&& other) noexcept;
-  Shape shape() const { return {steps.size(), workflows.size(), checks.size(), series.size()}; }
+  Shape shape() const { return {steps.size(), workflows.size(), checks.size(), series.size(), watches.size()}; }
 
   std::unique_ptr<PiecePool> pool;  // of all histograms below
   std::vector<StepWindow> steps;
   std::vector<WorkflowWindow> workflows;
   std::vector<CheckCount> checks;
   std::vector<MetricWindow> series;
-  Histogram loop_lag;   // the time that the event loop was busy between two waits
-  Duration cpu;         // CPU time this thread used in the window
+  std::vector<Histogram> watches;  // due → done, of the responses that thresholds select (plan::Watch)
+  Histogram loop_lag;              // the time that the event loop was busy between two waits
+  Duration cpu;                    // CPU time this thread used in the window
   Duration covered;     // the part of the second that the load has lived through, if known; the most of all merged
   uint64_t second = 0;  // number of the window since the start of the run, from 0
 

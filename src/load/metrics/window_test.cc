@@ -112,6 +112,20 @@ TEST(Window, clearing_makes_it_as_new) {
   EXPECT_EQ(used.second, 0u);
 }
 
+TEST(Window, selected_responses_merge_and_clear) {
+  const Shape shape{1, 1, 0, 0, 2};
+  Window a(shape);
+  Window b(shape);
+  a.watches[0].record(Duration::millis(1));
+  b.watches[0].record(Duration::millis(2));
+  b.watches[1].record(Duration::millis(3));
+  a.merge(b);
+  EXPECT_EQ(a.watches[0].count(), 2u);
+  EXPECT_EQ(a.watches[1].max(), Duration::millis(3));
+  a.clear();
+  EXPECT_TRUE(a.watches[0].empty() && a.watches[1].empty());
+}
+
 TEST(WindowDeathTest, windows_of_different_plans_are_not_merged) {
   Window a({2, 1, 3});
   EXPECT_DEATH(a.merge(Window({1, 1, 3})), "one plan");

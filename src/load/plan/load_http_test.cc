@@ -163,5 +163,84 @@ TEST(LoadFiles, travel_with_the_scenario) {
   EXPECT_THAT(texts(call(*again, 0)), ElementsAre("1", "2"));
 }
 
+// --- expected statuses -----------------------------------------------------------------------------------------------
+
+TEST(LoadExpected, statuses_of_a_step_replace_those_of_the_defaults) {
+  TestSources sources("env: {OK: 4xx}\ndefaults: {http: {expected_statuses: [200, 3xx]}}\n" +
+                      steps("a: {http: {get: 'http://h/'}}, b: {http: {get: 'http://h/', expected_statuses: 404}}, "
+                            "c: {http: {get: 'http://h/', expected_statuses: [\"${OK}\", 500-503]}}, "
+                            "d: {lua: {file: s.lua, call: f}}"));
+  sources.world.files["s.lua"] = "function f() end";
+  const auto plan = sources.load();
+  ASSERT_TRUE(plan) << sources.errors();
+  EXPECT_THAT(call(*plan, 0).expected, ElementsAre(StatusRange{200, 200}, StatusRange{300, 399}));
+  EXPECT_THAT(call(*plan, 1).expected, ElementsAre(StatusRange{404, 404}));
+  EXPECT_THAT(call(*plan, 2).expected, ElementsAre(StatusRange{400, 499}, StatusRange{500, 503}));
+  EXPECT_EQ(std::get<CodeCall>(plan->workflows[0].steps[3].work).base.expected, call(*plan, 0).expected);
+}
+
+TEST(LoadExpected, says_which_statuses_can_be_expected) {
+  for (const char* wrong : {"99", "1000", "6", "0xx", "xx", "300-200", "200-", "ok", "200..299", "-200"}) {
+    TestSources sources(steps(fmt::format("a: {{http: {{get: 'http://h/', expected_statuses: ['{}']}}}}", wrong)));
+    EXPECT_THAT(sources.errors(), HasSubstr("[200, 404, 3xx, 500-503]")) << wrong;
+  }
+  TestSources none(steps("a: {http: {get: 'http://h/', expected_statuses: []}}"));
+  EXPECT_THAT(none.errors(), HasSubstr("1 to 100 statuses and ranges"));
+}
+
+// --- forms with files ------------------------------------------------------------------------------------------------
+
+TEST(LoadMultipart, has_texts_and_files) {
+  TestSources sources("defaults: {http: {headers: {content-type: text/plain}}}\n" +
+                      steps(R"(a: {http: {post: "http://h/", multipart: {
+      title: "Report ${vu}", "a\"b": [x, {text: "${vu}", type: text/csv}],
+      photo: {file: img/a.png}, note: {file: n.txt, filename: "n-${vu}.txt", type: "text/plain", template: true}}}})"));
+  sources.world.files = {{"img/a.png", "\x89PNG ${vu}\r\n"}, {"n.txt", "user ${vu}"}};
+  const auto plan = sources.load();
+  ASSERT_TRUE(plan) << sources.errors();
+  const HttpCall& sent = call(*plan, 0);
+  ASSERT_EQ(sent.headers.size(), 1u) << "the default is replaced";
+  const std::string type(sent.headers[0].value.text());
+  const std::string begin = "multipart/form-data; boundary=";
+  ASSERT_TRUE(type.starts_with(begin)) << type;
+  const std::string mark = "--" + type.substr(begin.size());
+  const std::string field = mark + "\r\nContent-Disposition: form-data; name=";
+  EXPECT_EQ(show(*sent.body), field + "\"title\"\r\n\r\nReport {vu}\r\n" +  //
+                                  field + "\"a%22b\"\r\n\r\nx\r\n" +        //
+                                  field + "\"a%22b\"\r\nContent-Type: text/csv\r\n\r\n{vu}\r\n" + field +
+                                  "\"photo\"; filename=\"a.png\"\r\nContent-Type: application/octet-stream\r\n\r\n" +
+                                  "\x89PNG ${vu}\r\n\r\n" + field +
+                                  "\"note\"; filename=\"n-{vu|form}.txt\"\r\nContent-Type: text/plain\r\n\r\n" +
+                                  "user {vu}\r\n" + mark + "--\r\n");
+}
+
+TEST(LoadMultipart, has_another_boundary_for_other_files) {
+  const auto boundary = [](const std::string& content) {
+    TestSources sources(steps("a: {http: {post: 'http://h/', multipart: {f: {file: f}}}}"));
+    sources.world.files["f"] = content;
+    return std::string(call(*sources.load(), 0).headers.back().value.text());
+  };
+  EXPECT_EQ(boundary("x"), boundary("x"));
+  const std::string of_x = boundary("x");
+  EXPECT_NE(of_x, boundary("--" + of_x.substr(of_x.find('=') + 1)));
+}
+
+TEST(LoadMultipart, says_what_a_part_can_be) {
+  const auto errors = [](const std::string& request) {
+    TestSources sources(steps("a: {http: {post: 'http://h/', " + request + "}}"));
+    sources.world.files["f"] = "x";
+    return sources.errors();
+  };
+  EXPECT_EQ(errors("multipart: {f: {file: f}}"), "");
+  EXPECT_THAT(errors("multipart: {}"), HasSubstr("a map of names, texts and files"));
+  EXPECT_THAT(errors("multipart: {f: {filename: f}}"), HasSubstr("has no content\n  expected: one of text, file"));
+  EXPECT_THAT(errors("multipart: {f: {file: f, text: x}}"), HasSubstr("has two contents"));
+  EXPECT_THAT(errors("multipart: {f: {file: g}}"), HasSubstr("the file 'g' cannot be read"));
+  EXPECT_THAT(errors("multipart: {f: {text: x, template: true}}"), HasSubstr("has no effect on a text"));
+  EXPECT_THAT(errors("multipart: {f: {text: x, type: \"a\\nb\"}}"), HasSubstr("a media type contains a line break"));
+  EXPECT_THAT(errors("multipart: {f: x}, form: {f: x}"), HasSubstr("one of json, body, form, multipart"));
+  EXPECT_THAT(errors("multipart: {f: x}, headers: {content-type: x}"), HasSubstr("has its own Content-Type"));
+}
+
 }  // namespace
 }  // namespace bellwether::plan

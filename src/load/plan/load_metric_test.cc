@@ -90,5 +90,92 @@ TEST(LoadMetric, values_are_numbers_or_true_or_false) {
   for (const char* wrong : {"", "yes", "1 2", "0x10x"}) EXPECT_EQ(metric_value(wrong), std::nullopt) << wrong;
 }
 
+// --- thresholds on a part of the requests ----------------------------------------------------------------------------
+
+constexpr const char* kRequests = R"(env: {HOST: "http://h"}
+defaults: {http: {base: "http://h/api"}}
+workflows:
+  w:
+    vus: 1
+    duration: 1s
+    steps:
+      list: {http: {get: /items, query: {n: 5}}}
+      item: {after: list, http: {get: "/items/${list.json.$.id}"}, tags: {name: one}}
+      buy: {http: {post: "${HOST}/buy"}}
+      code: {lua: {file: s.lua, call: f, requests: [login]}}
+      quiet: {action: {http: {get: /quiet}}}
+thresholds: )";
+
+std::string of_requests(const std::string& thresholds) { return kRequests + ("{" + thresholds + "}\n"); }
+
+TEST(LoadThreshold, selects_steps_by_the_facts_of_their_requests) {
+  const auto selected = [](const std::string& selector) {
+    TestSources sources(of_requests("'http_reqs{" + selector + "}': ['count>0']"));
+    sources.world.files["s.lua"] = "function f() end";
+    const auto plan = sources.load();
+    if (!plan) return sources.errors();
+    std::string out;
+    for (std::size_t s = 0; s < plan->steps.size(); ++s) {
+      if (selects_step(*plan, s, {}, {}, plan->thresholds[0].tags)) out += plan->steps[s].name + " ";
+    }
+    return out;
+  };
+  EXPECT_EQ(selected("method:GET"), "w.list w.item ");
+  EXPECT_EQ(selected("method:POST"), "w.buy ");
+  EXPECT_EQ(selected("url:/items"), "w.list ") << "as written";
+  EXPECT_EQ(selected("url:http://h/api/items?n=5"), "w.list ") << "as sent";
+  EXPECT_EQ(selected("url:/items/${list.json.$.id}"), "w.item ") << "with its braces";
+  EXPECT_EQ(selected("url:${HOST}/buy"), "w.buy ");
+  EXPECT_EQ(selected("url:http://h/buy"), "w.buy ");
+  EXPECT_EQ(selected("name:list"), "w.list ");
+  EXPECT_EQ(selected("name:one"), "w.item ") << "its own name replaces that of the step";
+  EXPECT_EQ(selected("name:login"), "w.login ");
+  EXPECT_EQ(selected("method:GET,name:one"), "w.item ");
+  EXPECT_THAT(selected("name:item"), HasSubstr("unknown value of tag 'name': 'item'"));
+  EXPECT_THAT(selected("url:/quiet"), HasSubstr("unknown value of tag 'url': '/quiet'"));
+  EXPECT_THAT(selected("method:PUT"), HasSubstr("expected: one of GET, POST"));
+}
+
+TEST(LoadThreshold, selects_requests_by_their_response) {
+  TestSources sources(of_requests(R"('http_req_duration{expected_response:true,step:list}': ['p(95)<3'],
+      'http_reqs{status:503,name:list}': ['count<5'], 'http_req_failed{status:0,method:POST}': ['rate<1'],
+      'http_reqs{name:list,status:503}': ['count<9'])"));
+  sources.world.files["s.lua"] = "function f() end";
+  const auto plan = sources.load();
+  ASSERT_TRUE(plan) << sources.errors();
+  EXPECT_EQ(plan->thresholds[0].response, (ResponseFilter{{}, true}));
+  EXPECT_EQ(plan->thresholds[1].response, (ResponseFilter{503, {}}));
+  const std::vector<Watch> expected{{0, {{}, true}}, {0, {503, {}}}, {2, {0, {}}}, {2, {0, false}}};
+  EXPECT_EQ(plan->watches, expected) << "equal ones are one";
+  TestSources none(of_requests("http_reqs: ['count>0']"));
+  none.world.files = sources.world.files;
+  EXPECT_TRUE(none.load()->watches.empty());
+}
+
+TEST(LoadThreshold, says_what_a_selection_by_response_can_be) {
+  const auto errors = [](const std::string& selector) {
+    TestSources sources(of_requests("'" + selector + "': ['rate<1']"));
+    sources.world.files["s.lua"] = "function f() end";
+    return sources.errors();
+  };
+  EXPECT_THAT(errors("http_reqs{status:5xx}"), HasSubstr("wrong value of tag 'status' in a threshold"));
+  EXPECT_THAT(errors("http_reqs{status:99}"), HasSubstr("a status from 100 to 999, or 0: no response"));
+  EXPECT_THAT(errors("http_reqs{expected_response:yes}"), HasSubstr("expected: true or false"));
+  EXPECT_THAT(errors("data_sent{status:200}"), HasSubstr("metric 'data_sent' has no tag 'status'"));
+  TestSources taken(
+      "workflows: {w: {vus: 1, duration: 1s, steps: {a: {http: {get: 'http://h/'}, tags: {status: x}}}}}");
+  EXPECT_THAT(taken.errors(), HasSubstr("'status' cannot be the name of a tag"));
+}
+
+TEST(LoadThreshold, the_number_of_selections_is_bounded) {
+  std::string steps;
+  for (int i = 0; i < 200; ++i) steps += fmt::format("s{}: {{http: {{get: 'http://h/'}}}}, ", i);
+  std::string thresholds;
+  for (int i = 0; i < 51; ++i) thresholds += fmt::format("'http_reqs{{status:{}}}': ['count<1'], ", 200 + i);
+  TestSources sources("workflows: {w: {vus: 1, duration: 1s, steps: {" + steps + "}}}\nthresholds: {" + thresholds +
+                      "}");
+  EXPECT_THAT(sources.errors(), HasSubstr("at most 10000 pairs of a step and a selection"));
+}
+
 }  // namespace
 }  // namespace bellwether::plan

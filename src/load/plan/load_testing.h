@@ -66,7 +66,7 @@ struct TestSources : scenario::Sources {
 
 // The template as a person would write it: {slot 0}, {vu}.
 inline std::string show(const Template& text) {
-  static constexpr const char* kEscapes[] = {"", "|json", "|url", "|header", "|value"};
+  static constexpr const char* kEscapes[] = {"", "|json", "|url", "|header", "|value", "|form"};
   std::string out;
   for (const Piece& piece : text.pieces) {
     if (piece.kind == Piece::Kind::kLiteral) {

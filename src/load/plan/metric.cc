@@ -6,6 +6,7 @@
 #include <set>
 #include <string_view>
 #include <tl/expected.hpp>
+#include <tuple>
 
 #include "core/base/bytes.h"
 #include "load/plan/plan.h"
@@ -18,10 +19,13 @@ using Problem = scenario::Diagnostics::Problem;
 
 namespace {
 
+// Each costs some hundred bytes a core, and more with its counts.
+constexpr std::size_t kWatchesMax = 10'000;
+
 constexpr std::array<Metric, 19> kMetrics{{
-    {"http_reqs", MetricKind::kCounter, MetricScope::kStep},
-    {"http_req_failed", MetricKind::kRate, MetricScope::kStep},
-    {"http_req_duration", MetricKind::kTrend, MetricScope::kStep},
+    {"http_reqs", MetricKind::kCounter, MetricScope::kResponse},
+    {"http_req_failed", MetricKind::kRate, MetricScope::kResponse},
+    {"http_req_duration", MetricKind::kTrend, MetricScope::kResponse},
     {"http_req_service", MetricKind::kTrend, MetricScope::kStep},
     {"http_req_looking_up", MetricKind::kTrend, MetricScope::kStep},
     {"http_req_connecting", MetricKind::kTrend, MetricScope::kStep},
@@ -75,28 +79,57 @@ class TagResolver {
       const bool is_workflow = tag.key == "workflow" || tag.key == "scenario";
       const bool is_step = tag.key == "step" && metric.scope != MetricScope::kWorkflow;
       const bool is_check = tag.key == "check" && metric.scope == MetricScope::kCheck;
+      const bool is_response = metric.scope == MetricScope::kResponse &&
+                               std::find(kOfResponse.begin(), kOfResponse.end(), tag.key) != kOfResponse.end();
       if (is_check) check = &tag;
-      const Checked status = is_workflow ? resolve_workflow(tag.value, out)
-                             : is_step   ? resolve_step(tag.value, metric, out)
-                             : is_check  ? Checked()
-                                         : resolve_own(tag, metric, out);
+      const Checked status = is_workflow   ? resolve_workflow(tag.value, out)
+                             : is_step     ? resolve_step(tag.value, metric, out)
+                             : is_response ? resolve_response(tag, out)
+                             : is_check    ? Checked()
+                                           : resolve_own(tag, metric, out);
       if (!status) return status;
     }
     return check == nullptr ? Checked() : resolve_check(check->value, out);
   }
 
  private:
-  // One that the scenario gives to steps.
+  static constexpr std::array<std::string_view, 2> kOfResponse{"status", "expected_response"};
+
+  static Checked resolve_response(const Tag& tag, Threshold& out) {
+    if (tag.key == "expected_response") {
+      if (tag.value != "true" && tag.value != "false") return wrong_value(tag, "true or false");
+      out.response.expected = tag.value == "true";
+      return {};
+    }
+    const auto status = parse_u64(tag.value);
+    if (!status || *status > scenario::kStatusMax || (*status != 0 && *status < scenario::kStatusMin)) {
+      return wrong_value(tag, "a status from 100 to 999, or 0: no response");
+    }
+    out.response.status = static_cast<uint16_t>(*status);
+    return {};
+  }
+
+  static Checked wrong_value(const Tag& tag, std::string expected) {
+    return wrong({.message = fmt::format("wrong value of tag {} in a threshold", in_quotes(tag.key)),
+                  .found = in_quotes(tag.value),
+                  .expected = std::move(expected)});
+  }
+
+  // One of steps: their own, or a fact about them.
   Checked resolve_own(const Tag& tag, const Metric& metric, Threshold& out) const {
     std::set<std::string_view> keys;
     std::set<std::string_view> values;
     for (const StepInfo& step : plan_.steps) {
-      for (const Tag& one : step.tags) {
-        keys.insert(one.key);
-        if (one.key == tag.key) values.insert(one.value);
+      for (const std::vector<Tag>* list : {&step.tags, &step.facts}) {
+        for (const Tag& one : *list) {
+          keys.insert(one.key);
+          if (one.key == tag.key) values.insert(one.value);
+        }
       }
     }
     if (metric.scope == MetricScope::kWorkflow || !keys.contains(tag.key)) return unknown_tag(tag, metric, keys);
+    // With errors in the steps, the whole URLs are unknown.
+    if (!checks_known_ && tag.key == "url") return {};
     if (!values.contains(tag.value)) {
       return unknown(fmt::format("value of tag '{}':", tag.key), tag.value, {values.begin(), values.end()});
     }
@@ -107,6 +140,7 @@ class TagResolver {
   static Checked unknown_tag(const Tag& tag, const Metric& metric, const std::set<std::string_view>& keys) {
     std::vector<std::string_view> names;
     if (metric.scope == MetricScope::kCheck) names.emplace_back("check");
+    if (metric.scope == MetricScope::kResponse) names.insert(names.end(), kOfResponse.begin(), kOfResponse.end());
     if (metric.scope != MetricScope::kWorkflow) names.emplace_back("step");
     names.emplace_back("workflow");
     if (metric.scope != MetricScope::kWorkflow) names.insert(names.end(), keys.begin(), keys.end());
@@ -323,6 +357,17 @@ std::optional<Metric> find_metric(const Plan& plan, std::string_view name) {
   return std::nullopt;
 }
 
+bool selects_step(const Plan& plan, std::size_t step, std::optional<StepId> only, std::optional<uint16_t> workflow,
+                  std::span<const Tag> tags) {
+  const StepInfo& info = plan.steps[step];
+  const auto has = [&](const Tag& tag) {
+    return std::find(info.tags.begin(), info.tags.end(), tag) != info.tags.end() ||
+           std::find(info.facts.begin(), info.facts.end(), tag) != info.facts.end();
+  };
+  return (!only || *only == step) && (!workflow || info.workflow == *workflow) &&
+         std::all_of(tags.begin(), tags.end(), has);
+}
+
 std::optional<double> metric_value(std::string_view text) {
   text = trim(text);
   if (text == "true") return 1;
@@ -354,6 +399,34 @@ std::vector<Threshold> compile_thresholds(const scenario::Scenario& source, cons
     out.push_back(std::move(threshold));
   }
   return out;
+}
+
+void compile_watches(const scenario::Scenario& source, scenario::Reading& reading, Plan& plan) {
+  if (plan.thresholds.size() != source.thresholds.size()) return;  // some were reported
+  for (std::size_t t = 0; t < plan.thresholds.size(); ++t) {
+    const Threshold& threshold = plan.thresholds[t];
+    if (threshold.response.takes_all()) continue;
+    std::vector<ResponseFilter> filters{threshold.response};
+    // Its failed ones are a part of the selected ones.
+    if (threshold.metric == "http_req_failed") filters.push_back({threshold.response.status, false});
+    for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+      if (!plan.steps[s].measured) continue;
+      if (!selects_step(plan, s, threshold.step, threshold.workflow, threshold.tags)) continue;
+      for (const ResponseFilter& filter : filters) plan.watches.push_back({static_cast<StepId>(s), filter});
+    }
+    const auto key = [](const Watch& one) { return std::tuple(one.step, one.filter.status, one.filter.expected); };
+    std::sort(plan.watches.begin(), plan.watches.end(),
+              [&](const Watch& a, const Watch& b) { return key(a) < key(b); });
+    plan.watches.erase(std::unique(plan.watches.begin(), plan.watches.end()), plan.watches.end());
+    if (plan.watches.size() <= kWatchesMax) continue;
+    reading.diagnostics.add(
+        source.thresholds[t].metric.mark,
+        {.message = "the scenario is too large",
+         .expected =
+             fmt::format("at most {} pairs of a step and a selection by status or expected_response", kWatchesMax),
+         .hint = "add a step: {status:503,step:NAME}"});
+    return;
+  }
 }
 
 }  // namespace bellwether::plan

@@ -16,8 +16,10 @@
 #include "load/plan/json_path.h"
 #include "load/plan/modules.h"
 #include "load/plan/provision.h"
+#include "load/plan/response_filter.h"
 #include "load/plan/schedule.h"
 #include "load/scenario/builtins.h"
+#include "load/scenario/statuses.h"
 
 namespace bellwether::plan {
 
@@ -92,6 +94,7 @@ using CheckId = uint16_t;
 
 // Values that a template can mention without a step that makes them.
 using scenario::Builtin;
+using scenario::StatusRange;
 
 // How a value is escaped for the place where a template puts it.
 enum class Escape : uint8_t {
@@ -100,6 +103,7 @@ enum class Escape : uint8_t {
   kUrl,        // inside a path or query: percent-encoded but for unreserved characters
   kHeader,     // CR, LF and NUL are refused
   kJsonValue,  // a JSON value unchanged; other text is refused
+  kFormName,   // inside a quoted name of a part of a form: line breaks and quotes percent-encoded
 };
 
 // Which part of a provided list a template takes.
@@ -134,6 +138,8 @@ struct Piece {
 // Whether JSON reads it as a number, true, false or null, or may read it as an object or an array: their first
 // character decides, because they come from JSON. A text in its quotes is none.
 bool is_json_value(std::string_view text);
+// Appends a name as Escape::kFormName says, which is what browsers do.
+void append_form_name(std::string_view text, std::string& out);
 
 // Text with holes. Neighbouring literals are merged, so a constant template has at most one piece.
 struct Template {
@@ -173,6 +179,7 @@ struct HttpCall {
   std::string tls_ca_name;                // its source file, for messages
   uint64_t body_bytes_max = 64ull << 20;  // a longer response body is an error of kind too_large
   Retry retry;
+  std::vector<StatusRange> expected;  // only these responses do not count as failed; none: the usual rule
   std::optional<DigestCredentials> digest;
   std::shared_ptr<const Proxies> proxies;  // null: straight to the server
   std::optional<uint16_t> token;           // sent as a bearer token: index into Plan::tokens
@@ -422,6 +429,7 @@ struct Threshold {
   std::optional<uint16_t> workflow;  // from {workflow:…} or {scenario:…}
   std::optional<CheckId> check;      // from {check:…}
   std::vector<Tag> tags;             // from the others: steps that have them all
+  ResponseFilter response;           // from {status:…} and {expected_response:…}
   std::string metric_text;           // as written, with its tags: "http_req_duration{step:browse.pay}"
   std::string expression;            // as written: "p(95)<300"
   Aggregation aggregation = Aggregation::kAvg;
@@ -439,6 +447,9 @@ struct StepInfo {
   std::string name;       // "browse.pay"
   bool measured = true;   // false for actions
   std::vector<Tag> tags;  // its own and those of its workflow; each key once
+  // What thresholds can select it by besides: its name, method, and URL as written and as sent. Not for reports,
+  // because URLs may hold secrets.
+  std::vector<Tag> facts;
 };
 
 struct CheckInfo {
@@ -469,6 +480,7 @@ struct Plan {
   std::vector<CustomMetric> metrics;
   std::vector<Series> series;    // by step, in the order of the steps
   std::vector<HttpCall> tokens;  // constant requests for access tokens (RFC 6749, section 4.4)
+  std::vector<Watch> watches;    // those that thresholds need, each once, by step
 };
 
 // Whether the requests of a step have due times, so that late requests count too: those of arrivals, and of users with

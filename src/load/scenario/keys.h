@@ -30,6 +30,7 @@ enum class Form : uint8_t {
   kSpan,      // a duration, or 200ms..1s
   kSize,      // 512, 64KiB
   kRate,      // 500/s, 30/m, 500
+  kStatuses,  // of responses: 404, 3xx, 200-399
   kBool,      // true, false
   kChoice,    // one of `choices`
   kMap,       // a map with the keys of `map`
@@ -88,7 +89,7 @@ namespace maps {
 extern const Map kScenario, kData, kMetric, kDefaults, kHttpDefaults, kThreshold;
 extern const Map kWorkflow, kStage, kUsers, kProvide;
 extern const Map kDelay, kUniform, kNormal, kExponential, kLognormal;
-extern const Map kStep, kAction, kCode, kHttp, kTls, kAuth, kBasic, kDigest, kOAuth2, kRetries, kFileBody;
+extern const Map kStep, kAction, kCode, kHttp, kTls, kAuth, kBasic, kDigest, kOAuth2, kRetries, kFileBody, kFormPart;
 extern const Map kCheck, kStatusCheck, kBodyCheck, kSizeCheck, kJsonCheck, kHeaderCheck, kDurationCheck;
 extern const Map kExtraction;
 

@@ -18,6 +18,10 @@ constexpr Value kAuthMap[] = {{.form = Form::kMap, .map = &kAuth}};
 constexpr Value kBasicMap[] = {{.form = Form::kMap, .map = &kBasic}};
 constexpr Value kDigestMap[] = {{.form = Form::kMap, .map = &kDigest}};
 constexpr Value kOAuth2Map[] = {{.form = Form::kMap, .map = &kOAuth2}};
+constexpr Value kOneFormPart[] = {{.form = Form::kText}, {.form = Form::kMap, .map = &kFormPart}};
+constexpr Value kFormParts[] = {
+    {.form = Form::kText}, {.form = Form::kMap, .map = &kFormPart}, {.form = Form::kList, .elements = kOneFormPart}};
+constexpr Value kMultipart[] = {{.form = Form::kNamed, .range = {.low = 1}, .elements = kFormParts}};
 constexpr Value kBody[] = {{.form = Form::kText}, {.form = Form::kMap, .map = &kFileBody}};
 
 constexpr Key kTimeout{
@@ -39,6 +43,12 @@ constexpr Key kProxyKey{
     .name = "proxy",
     .text = "The proxy: http://USER:PASSWORD@HOST:PORT, none, or environment (HTTP_PROXY, HTTPS_PROXY, NO_PROXY)",
     .values = kText};
+constexpr Value kStatusesAlone[] = {{.form = Form::kStatuses}};
+constexpr Value kExpected[] = {{.form = Form::kStatuses},
+                               {.form = Form::kList, .range = {1, kStatusRangesMax}, .elements = kStatusesAlone}};
+constexpr Key kExpectedStatuses{.name = "expected_statuses",
+                                .text = "Only responses with these statuses do not count as failed: 404, 3xx, 200-399",
+                                .values = kExpected};
 constexpr Key kHeaders{
     .name = "headers", .text = "Headers; each replaces the one of that name in the defaults", .values = kPairs};
 
@@ -56,6 +66,7 @@ constexpr Key kHttpDefaultsKeys[] = {
     kAuthKey,
     kRetriesKey,
     kProxyKey,
+    kExpectedStatuses,
 };
 constexpr Key kHttpKeys[] = {
     {.name = "get", .text = "The URL of a GET request", .values = kText},
@@ -73,6 +84,9 @@ constexpr Key kHttpKeys[] = {
     {.name = "json", .text = "The body: any YAML, sent as JSON", .values = kJson},
     {.name = "body", .text = "The body: a text, {file: PATH}, or files of a folder", .values = kBody},
     {.name = "form", .text = "The body: fields of a form", .values = kPairs},
+    {.name = "multipart",
+     .text = "The body: texts and files of a form, sent as multipart/form-data",
+     .values = kMultipart},
     kTimeout,
     kConnectTimeout,
     kTlsTimeout,
@@ -84,6 +98,7 @@ constexpr Key kHttpKeys[] = {
     kAuthKey,
     kRetriesKey,
     kProxyKey,
+    kExpectedStatuses,
 };
 constexpr std::string_view kMethodKeys[] = {"get",  "post",    "put",   "patch", "delete",
                                             "head", "options", "trace", "method"};
@@ -133,6 +148,14 @@ constexpr Key kFileBodyKeys[] = {
     {.name = "pick", .text = "With 'directory' and 'glob': which file a request sends", .values = kFilePick},
     {.name = "template", .text = "Whether the ${…} in it are filled in", .values = kBool},
 };
+constexpr Key kFormPartKeys[] = {
+    {.name = "file", .text = "The file to send, relative to the scenario's folder", .values = kText},
+    {.name = "text", .text = "The content, in place of a file", .values = kText},
+    {.name = "filename", .text = "The name of the file for the server; without it that of 'file'", .values = kText},
+    {.name = "type", .text = "The media type; of a file without it application/octet-stream", .values = kText},
+    {.name = "template", .text = "Whether the ${…} in the file are filled in", .values = kBool},
+};
+constexpr std::string_view kPartSources[] = {"file", "text"};
 constexpr std::string_view kFileSources[] = {"file", "directory", "glob"};
 
 // --- check -----------------------------------------------------------------------------------------------------------
@@ -300,6 +323,7 @@ constinit const Map kDigest{.name = "digest", .keys = kCredentialsKeys};
 constinit const Map kOAuth2{.name = "oauth2", .keys = kOAuth2Keys};
 constinit const Map kRetries{.name = "retries", .keys = kRetriesKeys};
 constinit const Map kFileBody{.name = "file_body", .keys = kFileBodyKeys, .exactly_one = kFileSources};
+constinit const Map kFormPart{.name = "form_part", .keys = kFormPartKeys, .exactly_one = kPartSources};
 constinit const Map kStatusCheck{.name = "status_check", .keys = kNumberOperators<kStatusHeld>, .not_empty = true};
 constinit const Map kBodyCheck{.name = "body_check", .keys = kTextOperators, .not_empty = true};
 constinit const Map kSizeCheck{.name = "size_check", .keys = kNumberOperators<kSizeHeld>, .not_empty = true};

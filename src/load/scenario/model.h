@@ -12,6 +12,7 @@
 #include "core/base/time.h"
 #include "load/scenario/document.h"
 #include "load/scenario/section.h"
+#include "load/scenario/statuses.h"
 
 namespace bellwether::scenario {
 
@@ -70,6 +71,7 @@ struct HttpOptions {
   std::optional<Text> tls_ca;
   std::optional<uint64_t> body_max;
   std::optional<Text> proxy;  // a URL, "none" or "environment"
+  std::vector<StatusRange> expected;
 };
 
 // The source of a client's access tokens (RFC 6749, section 4.4).
@@ -108,6 +110,18 @@ struct JsonBody {
 struct FormBody {
   std::vector<Pair> fields;
 };
+// A part of a form in multipart/form-data (RFC 7578): a text, or a file.
+struct FormPart {
+  Text name;
+  Text content;  // of a file: its path
+  bool is_file = false;
+  bool is_template = true;  // false: a file that is sent unchanged
+  std::optional<Text> filename;
+  std::optional<Text> type;
+};
+struct MultipartBody {
+  std::vector<FormPart> parts;
+};
 struct FileBody {
   Text path;
   bool is_template = false;
@@ -119,7 +133,7 @@ struct FilesBody {
   bool random = false;   // any one, drawn anew each time; else one after the other
   bool is_template = false;
 };
-using Body = std::variant<std::monostate, TextBody, JsonBody, FormBody, FileBody, FilesBody>;
+using Body = std::variant<std::monostate, TextBody, JsonBody, FormBody, MultipartBody, FileBody, FilesBody>;
 
 struct Http {
   Mark mark;

@@ -10,6 +10,31 @@ namespace bellwether::scenario {
 namespace {
 
 constexpr std::array<std::string_view, 8> kMethods{"get", "post", "put", "patch", "delete", "head", "options", "trace"};
+
+std::vector<StatusRange> parse_expected(const Section& http) {
+  const Node* node = http.find("expected_statuses");
+  if (node == nullptr) return {};
+  Reading& reading = http.reading();
+  std::vector<StatusRange> out;
+  const std::span<const Node> items = node->is_list() ? std::span(node->items) : std::span(node, 1);
+  if (items.empty() || items.size() > kStatusRangesMax) {
+    report_wrong(*node, http.what(*node), fmt::format("1 to {} statuses and ranges", kStatusRangesMax), reading);
+    return out;
+  }
+  for (const Node& item : items) {
+    const auto text = read_constant(item, http.what(*node), reading);
+    if (!text) continue;
+    if (const auto range = parse_statuses(text->text)) {
+      out.push_back(*range);
+    } else {
+      reading.diagnostics.add(text->mark, {.message = "wrong value in " + http.what(*node),
+                                           .found = in_quotes(text->text),
+                                           .expected = std::string(kStatusForms)});
+    }
+  }
+  return out;
+}
+
 HttpOptions parse_options(const Section& http) {
   HttpOptions out;
   out.timeout = http.duration("timeout");
@@ -20,6 +45,7 @@ HttpOptions parse_options(const Section& http) {
   out.compressed = http.boolean("compressed");
   out.body_max = http.size("body_max");
   out.proxy = http.constant("proxy");
+  out.expected = parse_expected(http);
   if (const Node* tls = http.find("tls")) {
     const Section section(*tls, "'tls' of " + http.where(), http.reading(), maps::kTls);
     out.tls_verify = section.boolean("verify");
@@ -157,17 +183,75 @@ Body parse_files(const Section& section) {
                    .is_template = is_template};
 }
 
+// One part of a form: a text, {text: …, …} or {file: PATH, …}.
+std::optional<FormPart> parse_part(const Node& node, const Text& name, const std::string& what, Reading& reading) {
+  FormPart out;
+  out.name = name;
+  if (!node.is_map()) {
+    auto text = read_text(node, what, reading);
+    if (!text) return std::nullopt;
+    out.content = std::move(*text);
+    return out;
+  }
+  const Section section(node, what, reading, maps::kFormPart);
+  const Node* const text = section.find("text");
+  const Node* const is_template = section.find("template");
+  out.is_file = section.find("file") != nullptr;
+  if (out.is_file == (text != nullptr)) {
+    section.report_missing(what + (out.is_file ? " has two contents" : " has no content"), "one of text, file");
+    return std::nullopt;
+  }
+  if (!out.is_file && is_template != nullptr) {
+    reading.diagnostics.add(is_template->place(), {.message = section.what(*is_template) + " has no effect on a text",
+                                                   .hint = "a text is always a template"});
+  }
+  if (out.is_file) out.is_template = section.boolean("template").value_or(false);
+  out.filename = section.text("filename");
+  out.type = section.text("type");
+  auto content = out.is_file ? section.constant("file") : section.text("text");
+  if (!content) return std::nullopt;
+  out.content = std::move(*content);
+  return out;
+}
+
+MultipartBody parse_multipart(const Node& node, const Section& http) {
+  MultipartBody out;
+  Reading& reading = http.reading();
+  if (!node.is_map() || node.items.empty()) {
+    report_wrong(node, http.what(node), "a map of names, texts and files: {title: TEXT, photo: {file: PATH}}", reading);
+    return out;
+  }
+  for (const Node& item : node.items) {
+    const std::string what = fmt::format("{} in {}", in_quotes(item.key), http.what(node));
+    const std::span<const Node> parts = item.is_list() ? std::span(item.items) : std::span(&item, 1);
+    for (const Node& part : parts) {
+      if (auto made = parse_part(part, {item.key, item.key_mark}, what, reading)) out.parts.push_back(std::move(*made));
+    }
+  }
+  return out;
+}
+
 Body parse_body(const Section& section) {
   Reading& reading = section.reading();
   const Node* json = section.find("json");
   const Node* text = section.find("body");
   const Node* form = section.find("form");
-  const int given = (json != nullptr) + (text != nullptr) + (form != nullptr);
+  const Node* multipart = section.find("multipart");
+  const int given = (json != nullptr) + (text != nullptr) + (form != nullptr) + (multipart != nullptr);
   if (given > 1) {
-    const Node* last = form != nullptr ? form : text;
-    reading.diagnostics.add(
-        last->place(), {.message = section.where() + " has more than one body", .expected = "one of json, body, form"});
+    const Node* last = multipart != nullptr ? multipart : form != nullptr ? form : text;
+    reading.diagnostics.add(last->place(), {.message = section.where() + " has more than one body",
+                                            .expected = "one of json, body, form, multipart"});
     return {};
+  }
+  if (multipart != nullptr) {
+    const Node* headers = section.find("headers");
+    for (const Node& header : headers != nullptr ? headers->items : std::vector<Node>()) {
+      if (!iequals(header.key, "content-type")) continue;
+      reading.diagnostics.add(header.place(), {.message = section.what(*multipart) + " has its own Content-Type",
+                                               .hint = "take this header away"});
+    }
+    return parse_multipart(*multipart, section);
   }
   if (json != nullptr) return JsonBody{*json};
   if (form != nullptr) return FormBody{parse_pairs(*form, section.what(*form), reading)};

@@ -176,7 +176,8 @@ std::optional<Metric> parse_metric(const Node& node, Reading& reading) {
 
 constexpr std::size_t kValueMax = 200;
 // The existing tags of steps in thresholds.
-constexpr std::array<std::string_view, 5> kTaken{"step", "workflow", "scenario", "check", "group"};
+constexpr std::array<std::string_view, 9> kTaken{"step", "workflow", "scenario",         "check", "group", "method",
+                                                 "url",  "status",   "expected_response"};
 
 bool is_value(std::string_view text) {
   return !text.empty() && text.size() <= kValueMax && text.find_first_of(",{}") == std::string_view::npos;

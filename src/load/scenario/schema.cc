@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "load/scenario/keys.h"
+#include "load/scenario/statuses.h"
 
 namespace bellwether::scenario {
 namespace {
@@ -48,6 +49,8 @@ class Writer {
                                         kDurationText + ")")}}};
     definitions_["size"] = {{"anyOf", {{{"type", "number"}, {"minimum", 0}}, text_like(kSizeText)}}};
     definitions_["rate"] = {{"anyOf", {{{"type", "number"}, {"minimum", 0}}, text_like(kRateText)}}};
+    definitions_["statuses"] = {
+        {"anyOf", {whole({kStatusMin, kStatusMax}), text_like(R"([1-9][xX]{2}|[1-9]\d{2}-[1-9]\d{2})")}}};
     out["definitions"] = std::move(definitions_);
     return out.dump(1) + "\n";
   }
@@ -133,6 +136,7 @@ class Writer {
       case Form::kSpan: return reference("span");
       case Form::kSize: return reference("size");
       case Form::kRate: return reference("rate");
+      case Form::kStatuses: return reference("statuses");
       case Form::kBool: return reference("truth");
       case Form::kChoice: {
         Json choices{{"enum", Json::array()}};

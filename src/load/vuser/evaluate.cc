@@ -97,6 +97,8 @@ struct Evaluator::Pattern {
 
 Evaluator::Evaluator(const plan::Step& step, BodyReaders& readers)
     : step_(&step), json_(&readers.json), markup_(&readers.markup) {
+  if (const auto* call = std::get_if<plan::HttpCall>(&step.work)) expected_ = call->expected;
+  if (const auto* code = std::get_if<plan::CodeCall>(&step.work)) expected_ = code->base.expected;
   for (const plan::Check& check : step.checks) {
     wants_body_ |= needs_body(check.subject);
     auto& patterns = check_patterns_.emplace_back();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -35,10 +36,15 @@ class Evaluator {
 
   // Whether it needs the body.
   bool wants_body() const { return wants_body_; }
-  // Whether the step has failed by its response alone: there is none, or its status is 400 or more and no check names
-  // it as good.
-  bool is_failure(const http1::Response& response) {
-    return response.error != http1::ErrorKind::kNone || (response.status >= 400 && !allows(response));
+  // Whether the step has failed by its response alone: there is none, or its status is not among the expected ones.
+  // `own`: those of the request, in place of those of the step. Without either, a status from 400 on is a failure
+  // unless a check names it as good.
+  bool is_failure(const http1::Response& response, std::span<const plan::StatusRange> own = {}) {
+    if (response.error != http1::ErrorKind::kNone) return true;
+    const std::span<const plan::StatusRange> expected = own.empty() ? expected_ : own;
+    if (!expected.empty()) [[unlikely]]
+      return !scenario::has_status(expected, response.status);
+    return response.status >= 400 && !allows(response);
   }
   // Counts each check as passed or failed, and sets the values. A check of a request that got no response fails.
   // `took`: service time of the exchange. `cookies`: the user's, with those that the response set. Returns whether
@@ -60,6 +66,7 @@ class Evaluator {
   const plan::Step* step_;
   JsonReader* json_;
   MarkupReader* markup_;
+  std::span<const plan::StatusRange> expected_;  // none: the usual rule
   bool wants_body_ = false;
   enum class Read : uint8_t { kNotYet, kGood, kBad };
   Read json_state_ = Read::kNotYet;

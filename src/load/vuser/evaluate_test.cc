@@ -79,6 +79,24 @@ TEST_F(Evaluating, a_status_of_400_or_more_is_a_failure_that_checks_may_allow) {
   EXPECT_TRUE(fails(none));
 }
 
+TEST_F(Evaluating, expected_statuses_alone_decide_what_is_a_failure) {
+  step_.checks = {check(Check::Subject::kStatus, Comparison::kEqual, {500.0})};
+  plan::HttpCall call;
+  call.expected = {{404, 404}, {300, 399}};
+  step_.work = call;
+  Evaluator evaluator(step_, readers_);
+  EXPECT_FALSE(evaluator.is_failure(response(404, "")));
+  EXPECT_FALSE(evaluator.is_failure(response(399, "")));
+  EXPECT_TRUE(evaluator.is_failure(response(200, "")));
+  EXPECT_TRUE(evaluator.is_failure(response(500, ""))) << "a check has no say";
+  const std::vector<plan::StatusRange> own{{200, 200}};
+  EXPECT_FALSE(evaluator.is_failure(response(200, ""), own)) << "those of the request win";
+  EXPECT_TRUE(evaluator.is_failure(response(404, ""), own));
+  http1::Response none;
+  none.error = http1::ErrorKind::kTimeout;
+  EXPECT_TRUE(evaluator.is_failure(none));
+}
+
 TEST_F(Evaluating, not_equal_means_equal_to_none) {
   const Check neither = check(Check::Subject::kStatus, Comparison::kNotEqual, {500.0, 503.0});
   EXPECT_TRUE(holds(neither, response(200, "")));

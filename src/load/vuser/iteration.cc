@@ -287,13 +287,13 @@ IterationRunner::Outcome IterationRunner::record(PreparedStep& step, const http1
   (response.error == ErrorKind::kNone ? vu.answered : vu.unanswered) = true;
   const Duration service = response.done - response.sent;
   const bool failed = step.evaluator().is_failure(response);
-  if (step.measured()) count(state_.window->steps[step.step().id], response, failed, due);
+  if (step.measured()) count(step.step().id, response, failed, due);
   const bool all = step.evaluator().evaluate(response, service, vu.session.cookies, vu.values, state_.window->checks);
   return {failed, !failed && all};
 }
 
-inline void IterationRunner::count(metrics::StepWindow& counts, const http1::Response& response, bool failed,
-                                   Instant due) {
+inline void IterationRunner::count(plan::StepId step, const http1::Response& response, bool failed, Instant due) {
+  metrics::StepWindow& counts = state_.window->steps[step];
   ++counts.count;
   counts.failed += failed ? 1 : 0;
   counts.bytes_sent += response.bytes_sent;
@@ -310,11 +310,23 @@ inline void IterationRunner::count(metrics::StepWindow& counts, const http1::Res
     counts.phases[static_cast<int>(Phase::kWait)].record(response.first_byte - response.sent - response.sending);
     counts.phases[static_cast<int>(Phase::kReceive)].record(response.done - response.first_byte);
     counts.status.add(static_cast<uint16_t>(response.status), 1);
+    if (!state_.plan.watches.empty()) [[unlikely]]
+      watch(step, response, failed, due);
     return;
   }
   ++counts.errors[static_cast<std::size_t>(response.error)];
   const bool cut_off = response.error == ErrorKind::kInterrupted;
   (cut_off ? counts.response.unfinished : counts.response.unanswered).record(runtime_.now() - due);
+}
+
+void IterationRunner::watch(plan::StepId step, const http1::Response& response, bool failed, Instant due) {
+  const std::vector<plan::Watch>& watches = state_.plan.watches;
+  const auto begin =
+      std::partition_point(watches.begin(), watches.end(), [step](const plan::Watch& one) { return one.step < step; });
+  for (auto at = begin; at != watches.end() && at->step == step; ++at) {
+    if (!at->filter.takes(response.status, !failed)) continue;
+    state_.window->watches[static_cast<std::size_t>(at - watches.begin())].record(response.done - due);
+  }
 }
 
 RenderContext IterationRunner::context_for(const Vu& vu, bool with_time) {
@@ -409,6 +421,7 @@ task<Flow> IterationRunner::run_code(WorkflowRun& run, Vu& vu, PreparedStep& ste
   }
   const auto user = std::find(run.programs.begin(), run.programs.end(), &program) - run.programs.begin();
   bool measures = false;  // it has a measured response
+  bool failed = false;    // the last of them
   Instant asked = due;    // for the first measured request, which has waited since the step was due
   program.begin(site.function, *vu.code[static_cast<std::size_t>(user)], code);
   while (code.want() == CodeRun::Want::kExchange || code.want() == CodeRun::Want::kSleep) {
@@ -423,7 +436,12 @@ task<Flow> IterationRunner::run_code(WorkflowRun& run, Vu& vu, PreparedStep& ste
       http1::Response& response = code.begin_exchange();
       co_await client_.exchange(vu.session, code.request(), response, vu.cancel);
       (response.error == ErrorKind::kNone ? vu.answered : vu.unanswered) = true;
-      if (step.measured()) count_one(code, step, response, measures ? before : asked);
+      if (step.measured() && code.measured()) {
+        failed = step.evaluator().is_failure(response, code.expected());
+        count(code.counts_at(), response, failed, measures ? before : asked);
+      } else if (step.measured()) {
+        ++state_.window->steps[code.counts_at()].left_out;
+      }
       measures |= code.measured();
       asked += runtime_.now() - before;
     }
@@ -448,21 +466,11 @@ task<Flow> IterationRunner::run_code(WorkflowRun& run, Vu& vu, PreparedStep& ste
       answered = last.error == ErrorKind::kNone;
       good &=
           step.evaluator().evaluate(last, last.done - last.sent, vu.session.cookies, vu.values, state_.window->checks);
-      good &= !step.evaluator().is_failure(last);
+      good &= !failed;
     }
     if (answered && !vu.cancel->cancelled()) record_metrics(step, vu);
   }
   co_return good ? Flow::kGoOn : after_failure(run, vu, step);
-}
-
-// One request of a program.
-void IterationRunner::count_one(const CodeRun& code, PreparedStep& step, const http1::Response& response, Instant due) {
-  metrics::StepWindow& counts = state_.window->steps[code.counts_at()];
-  if (code.measured()) {
-    count(counts, response, step.evaluator().is_failure(response), due);
-  } else {
-    ++counts.left_out;
-  }
 }
 
 void IterationRunner::note(std::string_view who, std::string_view text) {

@@ -68,6 +68,7 @@ const PreparedRequest* CodeSite::prepare(const RequestChange& change) {
     return nullptr;
   }
   made.request.want_body = true;
+  made.expected.assign(change.expected.begin(), change.expected.end());
   return &made;
 }
 
@@ -102,6 +103,7 @@ RenderContext CodeRun::context(bool with_time) {
 
 void CodeRun::send(const PreparedRequest& request, Counting counting) {
   request_ = request.request;
+  expected_ = request.expected;
   counting_ = counting;
   want_ = Want::kExchange;
 }
@@ -118,6 +120,7 @@ Status CodeRun::send(const RequestChange& change, std::optional<Duration> timeou
     limits_.timeout = *timeout;
     request_.limits = &limits_;
   }
+  expected_.assign(change.expected.begin(), change.expected.end());
   counting_ = counting;
   want_ = Want::kExchange;
   return {};

@@ -89,6 +89,7 @@ class ProgramLoader {
 struct PreparedRequest {
   RequestText text;
   http1::Request request;
+  std::vector<plan::StatusRange> expected;  // see RequestChange
 };
 
 // The offer of one load thread to all code that runs on it. All must outlive the code.
@@ -189,6 +190,8 @@ class CodeRun {
   const http1::Request& request() const { return request_; }
   Duration span() const { return span_; }
   bool measured() const { return counting_.measured; }
+  // The expected statuses of the current request; none: those of its step.
+  std::span<const plan::StatusRange> expected() const { return expected_; }
   plan::StepId counts_at() const { return static_cast<plan::StepId>(site_->step().id + counting_.name); }
   bool checks_hold() const { return checks_hold_; }
   const std::string& why() const { return why_; }
@@ -219,6 +222,7 @@ class CodeRun {
   http1::Request request_;
   RequestText text_;
   http1::CallLimits limits_;  // of a request with its own timeout
+  std::vector<plan::StatusRange> expected_;
   Duration span_;
   Counting counting_;
   bool checks_hold_ = true;

@@ -31,6 +31,7 @@ struct RequestChange {
   std::string_view url;  // absolute, or the text behind the URL of the call; percent-encoded
   std::span<const std::pair<std::string_view, std::string_view>> headers;  // win over those of the call
   std::optional<std::string_view> body;
+  std::span<const plan::StatusRange> expected = {};  // in place of those of the call
 };
 
 class RequestMaker {

@@ -258,6 +258,17 @@ std::vector<Tag> tags_of(const scenario::Workflow& workflow, const scenario::Ste
   return out;
 }
 
+// Of a measured step. An own tag `name` replaces that of the step.
+std::vector<Tag> facts_of(const scenario::Step& step, const std::string& name) {
+  if (!scenario::is_test_step(step)) return {};
+  std::vector<Tag> out{{"name", name}};
+  if (const auto* http = std::get_if<scenario::Http>(&step.work)) {
+    out.push_back({"method", http->method});
+    out.push_back({"url", http->url.text});
+  }
+  return out;
+}
+
 // Names and ids of the steps, before any of them is compiled: templates and thresholds refer to them. Each name of a
 // program's requests has figures like a step of its own.
 void name_steps(const scenario::Workflow& source, uint16_t workflow, scenario::Diagnostics& diagnostics, Plan& plan) {
@@ -274,7 +285,11 @@ void name_steps(const scenario::Workflow& source, uint16_t workflow, scenario::D
                             .index = static_cast<uint16_t>(out.steps.size() - 1),
                             .name = fmt::format("{}.{}", source.name.text, name),
                             .measured = scenario::is_test_step(step),
-                            .tags = tags_of(source, step)});
+                            .tags = tags_of(source, step),
+                            .facts = facts_of(step, name)});
+      StepInfo& info = plan.steps.back();
+      const auto is_name = [](const Tag& tag) { return tag.key == "name"; };
+      if (std::any_of(info.tags.begin(), info.tags.end(), is_name)) std::erase_if(info.facts, is_name);
     };
     add(step.name.text);
     const auto* code = std::get_if<scenario::Code>(&step.work);
@@ -314,6 +329,10 @@ void compile_step(const scenario::Step& source, Scope& scope, std::size_t index,
                         },
                         [](std::monostate) {}},  // was reported
              source.work);
+  if (const auto* call = std::get_if<HttpCall>(&out.work); call != nullptr && call->url.constant()) {
+    StepInfo& info = plan.steps[out.id];
+    if (info.measured) info.facts.push_back({"url", std::string(call->url.text())});
+  }
   out.checks = compile_checks(source, out.id, plan.checks, compiling.reading);
   for (const scenario::Extraction& extraction : source.extracts) {
     const SlotId slot = scope.slot_of(index, extraction.name.text);
@@ -378,6 +397,7 @@ Plan compile(const scenario::Scenario& source, const scenario::Sources& sources,
   }
   plan.tokens = std::move(compiling.tokens);
   plan.thresholds = compile_thresholds(source, plan, all_sound, reading);
+  compile_watches(source, reading, plan);
   return plan;
 }
 

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <fnmatch.h>
 
+#include "core/base/bytes.h"
+#include "core/base/encoding.h"
 #include "core/base/overloaded.h"
 #include "core/signature/signature.h"
 #include "load/plan/compile/compile_step.h"
@@ -81,6 +83,81 @@ Template make_form(const scenario::FormBody& form, TemplateMaker& templates) {
   return out;
 }
 
+void append_template(Template& out, Template from) {
+  for (Piece& piece : from.pieces) {
+    if (piece.kind == Piece::Kind::kLiteral) {
+      append_literal(out, piece.literal);
+    } else {
+      out.pieces.push_back(std::move(piece));
+    }
+  }
+}
+
+// The media type of a part, as a line.
+Template make_type(const scenario::FormPart& part, TemplateMaker& templates, Compiling& compiling) {
+  Template out;
+  if (!part.type && !part.is_file) return out;
+  append_literal(out, "\r\nContent-Type: ");
+  if (!part.type) {
+    append_literal(out, "application/octet-stream");
+    return out;
+  }
+  Template type = templates.make(*part.type, Place::kHeader);
+  for (const Piece& piece : type.pieces) {
+    if (piece.literal.find_first_of(std::string_view("\r\n\0", 3)) == std::string::npos) continue;
+    compiling.reading.diagnostics.add(part.type->mark, {.message = "a media type contains a line break or a NUL"});
+  }
+  append_template(out, std::move(type));
+  return out;
+}
+
+// RFC 7578, with the names of parts and files as browsers write them. The boundary is a digest of all constant content,
+// so no file contains it, and a plan is the same on all machines.
+Template make_multipart(const scenario::MultipartBody& form, TemplateMaker& templates, Compiling& compiling,
+                        HttpCall& call) {
+  std::vector<Template> contents;
+  std::string digests;
+  for (const scenario::FormPart& part : form.parts) {
+    Template& content = contents.emplace_back();
+    if (part.is_file) {
+      auto bytes = read_file(part.content, kBodyFileBytesMax, compiling);
+      if (!bytes) continue;
+      const scenario::Text whole{std::move(*bytes), part.content.mark};
+      content = part.is_template ? templates.make(whole, Place::kText) : templates.make_raw(whole);
+    } else {
+      content = templates.make(part.content, Place::kText);
+    }
+    for (const Piece& piece : content.pieces) digests += sha256_hex(piece.literal);
+  }
+  constexpr std::size_t kDigits = 32;
+  const std::string boundary = "bellwether-" + sha256_hex(digests).substr(0, kDigits);
+  Template out;
+  for (std::size_t i = 0; i < form.parts.size(); ++i) {
+    const scenario::FormPart& part = form.parts[i];
+    append_literal(out, "--" + boundary + "\r\nContent-Disposition: form-data; name=\"");
+    templates.append(out, part.name, Place::kFormName);
+    if (part.filename || part.is_file) {
+      append_literal(out, "\"; filename=\"");
+      if (part.filename) {
+        templates.append(out, *part.filename, Place::kFormName);
+      } else {
+        std::string name;
+        append_form_name(part.content.text.substr(part.content.text.rfind('/') + 1), name);
+        append_literal(out, name);
+      }
+    }
+    append_literal(out, "\"");
+    append_template(out, make_type(part, templates, compiling));
+    append_literal(out, "\r\n\r\n");
+    append_template(out, std::move(contents[i]));
+    append_literal(out, "\r\n");
+  }
+  append_literal(out, "--" + boundary + "--\r\n");
+  std::erase_if(call.headers, [](const Header& header) { return iequals(header.name, "Content-Type"); });
+  add_content_type("multipart/form-data; boundary=" + boundary, call);
+  return out;
+}
+
 // The folder of the files, with a slash at its end or empty, and the pattern of their names; empty: all.
 struct Where {
   std::string folder;
@@ -154,23 +231,25 @@ std::shared_ptr<const BodyFiles> make_files(const scenario::FilesBody& files, Te
 
 void add_body(const scenario::Body& body, TemplateMaker& templates, Compiling& compiling, HttpCall& call) {
   std::visit(
-      Overloaded{[](std::monostate) {},
-                 [&](const scenario::TextBody& text) { call.body = templates.make(text.text, Place::kText); },
-                 [&](const scenario::JsonBody& json) {
-                   call.body = templates.make_json(json.value);
-                   add_content_type("application/json", call);
-                 },
-                 [&](const scenario::FormBody& form) {
-                   call.body = make_form(form, templates);
-                   add_content_type("application/x-www-form-urlencoded", call);
-                 },
-                 [&](const scenario::FileBody& file) {
-                   auto content = read_file(file.path, kBodyFileBytesMax, compiling);
-                   if (!content) return;
-                   const scenario::Text whole{std::move(*content), file.path.mark};
-                   call.body = file.is_template ? templates.make(whole, Place::kText) : templates.make_raw(whole);
-                 },
-                 [&](const scenario::FilesBody& files) { call.files = make_files(files, templates, compiling); }},
+      Overloaded{
+          [](std::monostate) {},
+          [&](const scenario::TextBody& text) { call.body = templates.make(text.text, Place::kText); },
+          [&](const scenario::JsonBody& json) {
+            call.body = templates.make_json(json.value);
+            add_content_type("application/json", call);
+          },
+          [&](const scenario::FormBody& form) {
+            call.body = make_form(form, templates);
+            add_content_type("application/x-www-form-urlencoded", call);
+          },
+          [&](const scenario::MultipartBody& form) { call.body = make_multipart(form, templates, compiling, call); },
+          [&](const scenario::FileBody& file) {
+            auto content = read_file(file.path, kBodyFileBytesMax, compiling);
+            if (!content) return;
+            const scenario::Text whole{std::move(*content), file.path.mark};
+            call.body = file.is_template ? templates.make(whole, Place::kText) : templates.make_raw(whole);
+          },
+          [&](const scenario::FilesBody& files) { call.files = make_files(files, templates, compiling); }},
       body);
 }
 

@@ -154,6 +154,7 @@ void apply_options(const scenario::HttpOptions& step, Compiling& compiling, Http
   apply(call.compressed, step.compressed, defaults.compressed);
   apply(call.tls_verify, step.tls_verify, defaults.tls_verify);
   apply(call.body_bytes_max, step.body_max, defaults.body_max);
+  call.expected = step.expected.empty() ? defaults.expected : step.expected;
   uint64_t redirects = call.redirects_max;
   apply(redirects, step.redirects, defaults.redirects);
   call.redirects_max = static_cast<uint16_t>(redirects);

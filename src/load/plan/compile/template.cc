@@ -41,6 +41,7 @@ Escape escape_of(Place place) {
     case Place::kUrl:
     case Place::kQuery: return Escape::kUrl;
     case Place::kHeader: return Escape::kHeader;
+    case Place::kFormName: return Escape::kFormName;
   }
   return Escape::kNone;
 }
@@ -52,11 +53,18 @@ std::shared_ptr<const GivenList> escaped(const GivenList& choices, Escape escape
   return list;
 }
 
+std::string escape_form_name(std::string_view text) {
+  std::string out;
+  append_form_name(text, out);
+  return out;
+}
+
 // Text that the user wrote, in its place. The value of an `env` name counts as written: it may be a whole URL.
 std::string written(std::string_view text, Place place) {
   switch (place) {
     case Place::kJsonString: return escape_json(text);
     case Place::kQuery: return escape_url(text);
+    case Place::kFormName: return escape_form_name(text);
     case Place::kText:
     case Place::kJsonValue:
     case Place::kUrl:
@@ -83,6 +91,7 @@ std::optional<std::string> escaped(const std::string& text, Escape escape) {
       if (text.find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos) return std::nullopt;
       return text;
     case Escape::kJsonValue: return is_json_value(text) ? std::optional(text) : std::nullopt;
+    case Escape::kFormName: return escape_form_name(text);
   }
   return std::nullopt;
 }
@@ -90,6 +99,16 @@ std::optional<std::string> escaped(const std::string& text, Escape escape) {
 bool is_json_value(std::string_view text) {
   return text == "true" || text == "false" || text == "null" || text.starts_with('{') || text.starts_with('[') ||
          is_json_number(text);
+}
+
+void append_form_name(std::string_view text, std::string& out) {
+  for (const char c : text) {
+    if (c == '"' || c == '\r' || c == '\n') {
+      append_percent_encoded({&c, 1}, out);
+    } else {
+      out += c;
+    }
+  }
 }
 
 std::string escape_json(std::string_view text) {

@@ -23,6 +23,7 @@ enum class Place : uint8_t {
   kUrl,         // written text unchanged, values percent-encoded
   kQuery,       // all of it percent-encoded: names and values of queries and forms
   kHeader,      // no line breaks
+  kFormName,    // within the quotes of a name of multipart/form-data
 };
 
 void append_literal(Template& out, std::string_view text);

@@ -138,6 +138,9 @@ std::optional<std::size_t> declared(lua_State* state, int at, Names& names, cons
 void push_text(lua_State* state, std::string_view text);
 // Empty when it is none; a number becomes one. Valid while the state holds it.
 std::string_view text_at(lua_State* state, int index);
+// Puts the parts that the table on top describes into host.scratch, in the order of their names, and returns the
+// Content-Type. Pushes a message when they are wrong.
+std::optional<std::string> make_multipart(lua_State* state, Host& host, Prng& prng);
 // Seconds, or a text such as "200ms". Pushes a message when it is neither.
 std::optional<Duration> duration_at(lua_State* state, int index, const char* what);
 // Raises the message on top as an error, with the place in the script before it. The caller must have no live object

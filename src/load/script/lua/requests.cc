@@ -10,6 +10,7 @@
 #include "core/base/overloaded.h"
 #include "core/http1/error_kind.h"
 #include "load/plan/json_path.h"
+#include "load/scenario/statuses.h"
 #include "load/script/lua/host.h"
 #include "load/script/lua/json.h"
 
@@ -17,7 +18,8 @@ namespace bellwether::script::lua {
 
 namespace {
 
-constexpr std::array<std::string_view, 6> kOptions{"headers", "body", "json", "timeout", "measured", "name"};
+constexpr std::array<std::string_view, 8> kOptions{"headers", "body",     "json", "multipart",
+                                                   "timeout", "measured", "name", "expected_statuses"};
 constexpr std::size_t kMaxHeaders = 100;
 
 // The content of a table of options. The texts are those of the table, which the caller keeps.
@@ -26,6 +28,8 @@ struct Options {
   std::optional<std::string_view> body;
   std::optional<Duration> timeout;
   vuser::CodeRun::Counting counting;
+  std::vector<plan::StatusRange> expected;
+  std::string multipart_type;
 };
 
 bool refuse(lua_State* state, const std::string& message) {
@@ -56,8 +60,30 @@ bool read_headers(lua_State* state, Options& out) {
   return true;
 }
 
+// The value on top: 404, "3xx", or a list of them.
+bool read_expected(lua_State* state, Options& out) {
+  const bool is_list = lua_istable(state, -1);
+  const std::size_t count = is_list ? lua_objlen(state, -1) : 1;
+  for (std::size_t i = 1; i <= count && count <= scenario::kStatusRangesMax; ++i) {
+    if (is_list) {
+      lua_rawgeti(state, -1, static_cast<int>(i));
+    } else {
+      lua_pushvalue(state, -1);
+    }
+    const auto range = scenario::parse_statuses(text_at(state, -1));
+    lua_pop(state, 1);
+    if (!range) break;
+    out.expected.push_back(*range);
+  }
+  return out.expected.size() == count && count > 0
+             ? true
+             : refuse(state, fmt::format("'expected_statuses' takes at most {} {}", scenario::kStatusRangesMax,
+                                         "statuses and ranges of them: {200, \"3xx\", \"500-503\"}"));
+}
+
 bool read_option(lua_State* state, Host& host, Strand& strand, std::string_view name, Options& out) {
   if (name == "headers") return read_headers(state, out);
+  if (name == "expected_statuses") return read_expected(state, out);
   if (name == "measured") {
     out.counting.measured = lua_toboolean(state, -1) != 0;
     return true;
@@ -71,7 +97,15 @@ bool read_option(lua_State* state, Host& host, Strand& strand, std::string_view 
     out.timeout = duration_at(state, lua_gettop(state), "'timeout'");
     return out.timeout.has_value();
   }
-  if (out.body) return refuse(state, "a request has 'body' or 'json', not both");
+  if (out.body) return refuse(state, "a request has one of 'body', 'json' and 'multipart'");
+  if (name == "multipart") {
+    const auto type = make_multipart(state, host, strand.run->prng());
+    if (type) {
+      out.multipart_type = *type;
+      out.body = host.scratch;
+    }
+    return type.has_value();
+  }
   if (name == "json") {
     host.scratch.clear();
     const Status made = append_json(state, -1, host.scratch);
@@ -103,9 +137,11 @@ bool read_options(lua_State* state, Host& host, Strand& strand, int index, Optio
     if (!read_option(state, host, strand, name, out)) return false;
   }
   const auto is_type = [](const auto& header) { return iequals(header.first, "content-type"); };
-  if (json && std::none_of(out.headers.begin(), out.headers.end(), is_type)) {
-    out.headers.emplace_back("Content-Type", "application/json");
-  }
+  const bool has_type = std::any_of(out.headers.begin(), out.headers.end(), is_type);
+  if (json && !has_type) out.headers.emplace_back("Content-Type", "application/json");
+  if (out.multipart_type.empty()) return true;
+  if (has_type) return refuse(state, "'multipart' has its own Content-Type: take the header away");
+  out.headers.emplace_back("Content-Type", out.multipart_type);
   return true;
 }
 
@@ -150,8 +186,11 @@ bool begin_request(lua_State* state, Host& host, std::size_t method) {
   }
   Options options;
   if (!lua_isnoneornil(state, 2) && !read_options(state, host, *strand, 2, options)) return false;
-  const vuser::RequestChange change{
-      .method = kMethods[method], .url = text_at(state, 1), .headers = options.headers, .body = options.body};
+  const vuser::RequestChange change{.method = kMethods[method],
+                                    .url = text_at(state, 1),
+                                    .headers = options.headers,
+                                    .body = options.body,
+                                    .expected = options.expected};
   const Status sent = run.send(change, options.timeout, options.counting);
   return sent ? true : refuse(state, sent.error().message);
 }

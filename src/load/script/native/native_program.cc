@@ -132,11 +132,20 @@ class NativeProgram final : public vuser::Program {
 
   // --- what the program asks of the host -----------------------------------------------------------------------------
 
-  // The views are those of the request. False: more headers than a client sends.
-  static bool change_of(const bellwether_request& from,
-                        std::vector<std::pair<std::string_view, std::string_view>>& headers,
-                        vuser::RequestChange& out) {
-    if (from.header_count > kMaxHeaders) return false;
+  // The lists that a change refers to.
+  struct Lists {
+    std::vector<std::pair<std::string_view, std::string_view>> headers;
+    std::vector<plan::StatusRange> expected;
+  };
+
+  // The views are those of the request. False: more headers than a client sends, or more statuses than a scenario has.
+  static bool change_of(const bellwether_request& from, Lists& lists, vuser::RequestChange& out) {
+    auto& headers = lists.headers;
+    if (from.header_count > kMaxHeaders || from.expected_count > scenario::kStatusRangesMax) return false;
+    for (std::size_t i = 0; i < from.expected_count; ++i) {
+      lists.expected.push_back({from.expected[i].low, from.expected[i].high});
+    }
+    out.expected = lists.expected;
     for (std::size_t i = 0; i < from.header_count; ++i) {
       headers.emplace_back(from_abi(from.headers[2 * i]), from_abi(from.headers[2 * i + 1]));
     }
@@ -149,14 +158,15 @@ class NativeProgram final : public vuser::Program {
 
   static const bellwether_prepared* prepare(bellwether_run* run, const bellwether_request* request) {
     Strand& strand = strand_of(run);
-    std::vector<std::pair<std::string_view, std::string_view>> headers;
+    Lists lists;
     vuser::RequestChange change;
-    if (!change_of(*request, headers, change)) return nullptr;
+    if (!change_of(*request, lists, change)) return nullptr;
     // Equal requests of many users are prepared once. No part of the key has a zero byte that could be sent.
     std::string key(change.method);
     for (const std::string_view part : {change.url, from_abi(request->body)}) (key += '\0') += part;
     key += change.body ? '1' : '0';
-    for (const auto& [name, value] : headers) (((key += '\0') += name) += '\0') += value;
+    for (const auto& [name, value] : lists.headers) (((key += '\0') += name) += '\0') += value;
+    for (const plan::StatusRange& one : lists.expected) key += fmt::format("{}{}-{}", '\0', one.low, one.high);
     auto& known = strand.program->prepared_;
     const auto found = known.find(key);
     if (found != known.end()) return reinterpret_cast<const bellwether_prepared*>(found->second);
@@ -176,10 +186,10 @@ class NativeProgram final : public vuser::Program {
   }
   static int send(bellwether_run* run, const bellwether_request* request, bellwether_text* why) {
     Strand& strand = strand_of(run);
-    std::vector<std::pair<std::string_view, std::string_view>> headers;
+    Lists lists;
     vuser::RequestChange change;
-    if (!change_of(*request, headers, change)) {
-      *why = to_abi(std::string_view("a request has at most 100 headers"));
+    if (!change_of(*request, lists, change)) {
+      *why = to_abi(std::string_view("a request has at most 100 headers and 100 expected statuses"));
       return 0;
     }
     std::optional<Duration> timeout;
