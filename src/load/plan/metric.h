@@ -30,6 +30,11 @@ std::span<const Metric> metrics();
 // Empty when neither they nor those of the plan have this name.
 std::optional<Metric> find_metric(const Plan& plan, std::string_view name);
 
+// The time of a group of steps in an iteration: a metric of the plan for each group.
+inline constexpr std::string_view kGroupDuration = "group_duration";
+// Its name: "group_duration{group:checkout}", as thresholds write it.
+std::string group_metric(std::string_view group);
+
 // The value of a metric from text: a number, or true and false, which are 1 and 0.
 std::optional<double> metric_value(std::string_view text);
 
