@@ -244,8 +244,8 @@ thresholds: {{http_reqs: [count>1]}}
 """)
         run = self.bellwether("check", file)
         self.assertEqual((run.code, run.err), (product.PASS, ""))
-        for words in ("s.yaml: ok", "open: 1 step in 1 layer, constant-arrival-rate, 50/s for 1s\n",
-                      "closed: 2 steps in 2 layers, constant-vus, 3 VUs for 2s\n", "1 check, 1 threshold\n"):
+        for words in ("s.yaml: ok", "open: 1 step, constant-arrival-rate, 50/s for 1s\n",
+                      "closed: 2 steps, constant-vus, 3 VUs for 2s\n", "1 check, 1 threshold\n"):
             self.assertIn(words, run.out)
         self.assertEqual(self.server.connections, 0)
 

@@ -99,6 +99,8 @@ workflows:
       h: {http: {trace: /, proxy: none}}
       i: {http: {method: REPORT, url: /}}
       j: {action: {set: {one: "1", two: "${random_string(3)}"}}}
+      k: {after: j, if: {"${one}": [1, 2], "${two}": {not: x}}, repeat: 2, steps: {l: {http: {get: /}}}}
+      m: {choose: {n: {weight: 2, http: {get: /}}, o: {http: {get: /}}}}
   takers:
     depends: [users]
     use: {users: [token, all]}

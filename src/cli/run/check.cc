@@ -35,8 +35,8 @@ struct CheckOptions {
 };
 
 std::string describe(const plan::Plan& plan, const plan::Workflow& workflow) {
-  std::string text = fmt::format("  {}: {} in {}, ", workflow.name, format_count(workflow.steps.size(), "step"),
-                                 format_count(workflow.layers.size(), "layer"));
+  std::string text = fmt::format("  {}: {}, ", workflow.name, format_count(workflow.steps.size(), "step"));
+  if (workflow.order.width > 1) text += fmt::format("up to {} at once, ", workflow.order.width);
   const std::string name(plan::facts_of(workflow.executor).name);
   text += (name.empty() ? name : name + ", ") + plan::load_text(workflow.executor);
   for (std::size_t i = 0; i < workflow.depends.size(); ++i) {

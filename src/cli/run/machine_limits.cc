@@ -17,8 +17,7 @@ constexpr uint64_t kOtherDescriptors = 128;
 Connections connections_of(const plan::Plan& plan) {
   Connections sum;
   for (const plan::Workflow& workflow : plan.workflows) {
-    uint64_t widest = 0;
-    for (const auto& layer : workflow.layers) widest = std::max<uint64_t>(widest, layer.size());
+    const uint64_t widest = workflow.order.width;
     const plan::ExecutorFacts facts = plan::facts_of(workflow.executor);
     // The users that an arrival rate hires are not sure; those that a course reaches are.
     sum.sure += uint64_t{facts.open_model ? facts.vus : facts.vus_most} * widest;

@@ -10,7 +10,8 @@
 
 namespace bellwether::cli {
 
-// Connections of a plan at the same time: virtual users times the widest layer of their workflow.
+// Connections of a plan at the same time: virtual users times the requests that an iteration of their
+// workflow may send side by side.
 struct Connections {
   uint64_t sure = 0;     // virtual users that exist from the start
   uint64_t at_most = 0;  // with those an arrival-rate workflow may add

@@ -80,6 +80,8 @@ void put(HttpCall& call, Values& values) {
 }
 
 void put(Step& step, Values& values) {
+  for (Condition& condition : step.conditions) put(condition.value, values);
+  for (Recording& recording : step.records) put(recording.value, values);
   std::visit(Overloaded{[&](HttpCall& call) { put(call, values); },
                         [&](CodeCall& code) {
                           put(code.base, values);
@@ -87,7 +89,8 @@ void put(Step& step, Values& values) {
                         },
                         [&](SetAction& action) {
                           for (auto& assignment : action.assignments) put(assignment.value, values);
-                        }},
+                        },
+                        [](Block&) {}},
              step.work);
 }
 

@@ -69,6 +69,23 @@ TEST(Context, values_are_escaped_for_their_places) {
   EXPECT_EQ(call.body->text(), R"({"lang":"a\"b"})");
 }
 
+TEST(Context, values_arrive_in_conditions_and_records) {
+  const Plan plan = with_given(good_plan(R"(
+metrics: {size: trend}
+workflows:
+  auth: {steps: {login: {action: {set: {n: "7"}}}}, provide: {browse: {n: "${n}"}}}
+  browse:
+    depends: auth
+    vus: 1
+    duration: 1s
+    use: {auth: [n]}
+    steps: {all: {if: {"${n}": 7}, steps: {a: {http: {get: "http://h/"}, metric: {size: "${n}"}}}}}
+)"),
+                               1, {{0, "7"}});
+  EXPECT_EQ(plan.workflows[1].steps[0].conditions[0].value.text(), "7");
+  EXPECT_EQ(plan.workflows[1].steps[1].records[0].value.text(), "7");
+}
+
 TEST(Context, a_fallback_stands_for_what_was_not_provided) {
   const Plan plan = with_given(good_plan(kScenario), 1, {});
   EXPECT_EQ(call_of(plan).url.pieces[0].literal, "http://h/de%20%26%20en/");

@@ -193,7 +193,7 @@ Result<Plan> make_plan(const QuickRun& run) {
   Step& step = workflow.steps.emplace_back();
   for (const char c : call.method) step.name += ascii_lower(c);
   step.work = std::move(call);
-  workflow.layers = {{0}};
+  workflow.order = {.steps = {0}, .is_chain = true, .first = {0}, .width = 1};
   plan.steps.push_back(
       {.workflow = 0, .index = 0, .name = fmt::format("{}.{}", workflow.name, step.name), .measured = true});
   return plan;

@@ -46,14 +46,19 @@ TEST(Load, a_minimal_scenario_is_a_plan) {
   EXPECT_FALSE(call_of(plan, 0).body);
 }
 
-TEST(Load, steps_are_layered_by_what_they_come_after) {
+TEST(Load, steps_are_ordered_by_what_they_come_after) {
   const Plan plan = plan_from(with_steps(R"yaml(
       list: {http: {get: /items}}
       pay:  {after: [item, cart], http: {post: /pay}}
       item: {after: [list], http: {get: "/items/${list.json.$[0].id}"}}
       cart: {after: list, http: {get: /cart}}
 )yaml"));
-  EXPECT_EQ(plan.workflows[0].layers, (std::vector<std::vector<uint16_t>>{{0}, {2, 3}, {1}}));
+  const Order& order = plan.workflows[0].order;
+  EXPECT_EQ(order.steps, (std::vector<uint16_t>{0, 2, 3, 1}));
+  EXPECT_EQ(order.first, std::vector<uint16_t>{0});
+  EXPECT_EQ(order.width, 2u);
+  EXPECT_FALSE(order.is_chain);
+  EXPECT_EQ(plan.workflows[0].steps[0].then, (std::vector<uint16_t>{2, 3}));
 }
 
 TEST(Load, a_mention_of_a_response_becomes_one_extract_of_its_step) {

@@ -231,20 +231,32 @@ tl::expected<Metric, Problem> resolve_selector(std::string_view text, const Plan
                                                Threshold& out) {
   const std::size_t brace = std::min(text.find('{'), text.size());
   const std::string_view name = trim(text.substr(0, brace));
-  const auto metric = find_metric(plan, name);
+  std::string_view tags = text.substr(std::min(brace + 1, text.size()));
+  const bool is_closed = tags.ends_with('}');
+  if (is_closed) tags.remove_suffix(1);
+  std::vector<Tag> wanted = split_tags(tags);
+  const auto group = std::find_if(wanted.begin(), wanted.end(), [](const Tag& tag) { return tag.key == "group"; });
+  const bool of_group = name == kGroupDuration && group != wanted.end();
+  const auto metric = find_metric(plan, of_group ? group_metric(group->value) : name);
   if (!metric) {
     std::vector<std::string_view> names;
     for (const Metric& each : metrics()) names.push_back(each.name);
     for (const CustomMetric& each : plan.metrics) names.push_back(each.name);
+    if (name == kGroupDuration) {
+      std::erase_if(names, [](std::string_view each) { return !each.starts_with(kGroupDuration); });
+      return wrong({.message = of_group ? "unknown group " + in_quotes(group->value) + " in a threshold"
+                                        : in_quotes(name) + " needs the name of a group",
+                    .expected = names.empty() ? std::string() : scenario::one_of(names),
+                    .hint = names.empty() ? "give steps a group: {http: {get: /pay}, group: checkout}" : ""});
+    }
     return wrong({.message = "unknown metric " + in_quotes(name),
                   .expected = scenario::one_of(names),
                   .hint = scenario::did_you_mean(name, names)});
   }
   if (brace == text.size()) return *metric;
-  std::string_view tags = text.substr(brace + 1);
-  if (!tags.ends_with('}')) return wrong({.message = "'}' is missing at the end of " + in_quotes(text)});
-  tags.remove_suffix(1);
-  const Checked resolved = TagResolver(plan, checks_known).resolve(*metric, split_tags(tags), out);
+  if (!is_closed) return wrong({.message = "'}' is missing at the end of " + in_quotes(text)});
+  if (of_group) wanted.erase(group);
+  const Checked resolved = TagResolver(plan, checks_known).resolve(*metric, wanted, out);
   if (!resolved) return wrong(resolved.error());
   return *metric;
 }
@@ -367,6 +379,8 @@ bool selects_step(const Plan& plan, std::size_t step, std::optional<StepId> only
   return (!only || *only == step) && (!workflow || info.workflow == *workflow) &&
          std::all_of(tags.begin(), tags.end(), has);
 }
+
+std::string group_metric(std::string_view group) { return fmt::format("{}{{group:{}}}", kGroupDuration, group); }
 
 std::optional<double> metric_value(std::string_view text) {
   text = trim(text);

@@ -36,6 +36,11 @@ std::optional<Metric> find_metric(const Plan& plan, std::string_view name);
 bool selects_step(const Plan& plan, std::size_t step, std::optional<StepId> only, std::optional<uint16_t> workflow,
                   std::span<const Tag> tags);
 
+// The time of a group of steps in an iteration: a metric of the plan for each group.
+inline constexpr std::string_view kGroupDuration = "group_duration";
+// Its name: "group_duration{group:checkout}", as thresholds write it.
+std::string group_metric(std::string_view group);
+
 // The value of a metric from text: a number, or true and false, which are 1 and 0.
 std::optional<double> metric_value(std::string_view text);
 

@@ -15,6 +15,7 @@
 #include "core/base/time.h"
 #include "load/plan/json_path.h"
 #include "load/plan/modules.h"
+#include "load/plan/order.h"
 #include "load/plan/provision.h"
 #include "load/plan/response_filter.h"
 #include "load/plan/schedule.h"
@@ -272,15 +273,26 @@ struct Recording {
   std::optional<double> constant;  // its value, if the template is a number
 };
 
+// What a value of the iteration must be. A missing one fulfils only kAbsent.
+struct Condition {
+  Template value;
+  Comparison comparison = Comparison::kEqual;
+  std::vector<Literal> any_of;
+};
+
 struct Step {
   StepId id = 0;
   std::string name;
-  std::variant<HttpCall, SetAction, CodeCall> work;
+  std::vector<Condition> conditions;  // all must hold, or it is left out
+  std::optional<Repeat> repeat;
+  std::variant<HttpCall, SetAction, CodeCall, Block> work;
   std::vector<Check> checks;
   std::vector<Extract> extracts;
   std::optional<Delay> think;  // after the step, before the next ones; not measured
   OnError on_error = OnError::kContinue;
-  std::vector<uint16_t> after;  // indices of the steps that it directly comes after
+  std::vector<uint16_t> after;    // indices of the steps that it directly comes after
+  std::vector<uint16_t> then;     // and of those that directly come after it
+  std::optional<uint16_t> group;  // index into Workflow::groups
   std::vector<Recording> records;
 };
 
@@ -403,8 +415,10 @@ struct Workflow {
   Duration start_time;                             // after the start of the run
   Duration graceful_stop = Duration::seconds(30);  // for iterations still running at the end
   OnOvertime on_overtime = OnOvertime::kKill;
-  std::vector<Step> steps;                    // in the order of the file
-  std::vector<std::vector<uint16_t>> layers;  // indices into steps; the steps of one layer run concurrently
+  std::vector<Step> steps;       // in the order of the file, each after its holder
+  Order order;                   // of the steps without a holder
+  uint16_t orders = 1;           // with those of blocks
+  std::vector<uint16_t> groups;  // of its steps, by index: into Plan::series, for their times
   uint16_t slot_count = 0;
   std::vector<std::string> slot_names;  // for messages: the expression of each slot, as the user wrote it
   bool keeps_cookies = false;           // from one iteration of a user to its next; else each begins without any

@@ -19,7 +19,8 @@ TEST(QuickRun, a_url_is_a_plan_of_one_step) {
   const Workflow& workflow = plan->workflows[0];
   EXPECT_EQ(std::get<ConstantVus>(workflow.executor).vus, 5u);
   EXPECT_EQ(std::get<ConstantVus>(workflow.executor).duration, Duration::seconds(3));
-  EXPECT_EQ(workflow.layers, (std::vector<std::vector<uint16_t>>{{0}}));
+  EXPECT_EQ(workflow.order.steps, std::vector<uint16_t>{0});
+  EXPECT_TRUE(workflow.order.is_chain);
   const auto& call = std::get<HttpCall>(workflow.steps.at(0).work);
   EXPECT_EQ(call.method, "GET");
   EXPECT_EQ(call.url.text(), "http://host:8080/?x=1");

@@ -23,9 +23,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
   }
   check(!plan->workflows.empty(), "a plan does something");
   for (const bellwether::plan::Workflow& workflow : plan->workflows) {
-    std::size_t layered = 0;
-    for (const auto& layer : workflow.layers) layered += layer.size();
-    check(layered == workflow.steps.size(), "every step is in one layer");
+    std::size_t ordered = workflow.order.steps.size();
+    for (const bellwether::plan::Step& step : workflow.steps) {
+      const auto* block = std::get_if<bellwether::plan::Block>(&step.work);
+      if (block != nullptr) ordered += block->order.steps.size();
+    }
+    check(ordered == workflow.steps.size(), "every step is in one order");
     check(workflow.slot_names.size() == workflow.slot_count);
   }
   return 0;

@@ -529,14 +529,14 @@ void write_metrics(Page& page, const RunReport& run) {
   if (plan.metrics.empty()) return;
   page.heading("METRICS");
   std::size_t width = 0;
-  for (const plan::CustomMetric& metric : plan.metrics) width = std::max(width, width_of(metric.name));
-  width = std::min(width, page.width() / 3);
+  for (const plan::CustomMetric& metric : plan.metrics) width = std::max(width, width_of(printable(metric.name)));
+  width = std::min(width, page.width() / 2);
   for (const plan::CustomMetric& metric : plan.metrics) {
     const Sample seen = *aggregate::sample(*run.totals, metric.name);
     std::vector<std::string> items{"nothing was recorded"};
     if (seen.any) items = figures(metric, seen);
     if (seen.refused > 0) items.push_back(format_count(seen.refused, "value") + " refused");
-    page.flow(pad_right(shorten(metric.name, width), width) + "  ", items, width + 2);
+    page.flow(pad_right(shorten(printable(metric.name), width), width) + "  ", items, width + 2);
   }
 }
 

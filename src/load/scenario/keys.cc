@@ -101,8 +101,6 @@ constexpr Value kIterations[] = {{.form = Form::kWhole, .range = {1, kIterations
 constexpr Value kTarget[] = {{.form = Form::kWhole, .range = {0, kVusMax}}, {.form = Form::kRate}};
 constexpr Value kStageMap[] = {{.form = Form::kMap, .map = &kStage}};
 constexpr Value kStages[] = {{.form = Form::kList, .range = {1, kStagesMax}, .elements = kStageMap}};
-constexpr Value kStepMap[] = {{.form = Form::kMap, .map = &kStep}};
-constexpr Value kSteps[] = {{.form = Form::kNamed, .range = {1, kStepsMax}, .elements = kStepMap, .names = kStepNames}};
 constexpr Value kUsed[] = {{.form = Form::kText},
                            {.form = Form::kList, .elements = kText},
                            {.form = Form::kNamed, .elements = kText, .names = kValueNames}};

@@ -294,8 +294,19 @@ constexpr Key kActionKeys[] = {
 };
 constexpr std::string_view kActions[] = {"http", "lua", "native", "set"};
 constexpr std::string_view kActionLater[] = {"run", "wait"};
+constexpr Value kConditions[] = {
+    {.form = Form::kNamed, .range = {1, kConditionsMax}, .elements = kCheckedJson, .names = R"(.*\$\{.*)"}};
+constexpr Value kRepeat[] = {{.form = Form::kWhole, .range = {1, kRepeatMax}}};
+constexpr Value kWeight[] = {{.form = Form::kWhole, .range = {1, kWeightMax}}};
 constexpr Key kStepKeys[] = {
     {.name = "after", .text = "Steps that must have ended before", .values = kTexts},
+    {.name = "if",
+     .text = "What values must be, such as ${cart.total}; else the step is skipped",
+     .values = kConditions},
+    {.name = "repeat", .text = "How often it runs, one time after the other", .values = kRepeat},
+    {.name = "weight", .text = "In 'choose': how often it is drawn, relative to the others", .values = kWeight},
+    {.name = "steps", .text = "Steps in place of work: all of them run", .values = kSteps},
+    {.name = "choose", .text = "Steps in place of work: each time one of them is drawn", .values = kSteps},
     {.name = "http", .text = "The request", .values = kHttpMap},
     {.name = "lua", .text = "A function of a script does the step's work", .values = kCodeMap},
     {.name = "native", .text = "A function of a compiled program does the step's work", .values = kCodeMap},
@@ -308,9 +319,8 @@ constexpr Key kStepKeys[] = {
     {.name = "group", .text = "The tag of this name", .values = kText},
     {.name = "metric", .text = "Values for the scenario's own metrics, recorded after the work", .values = kRecords},
 };
-constexpr std::string_view kStepLater[] = {"http2", "http3",     "graphql", "grpc",  "websocket",
-                                           "sql",   "condition", "if",      "repeat"};
-constexpr std::string_view kWorkKeys[] = {"http", "lua", "native", "action"};
+constexpr std::string_view kStepLater[] = {"http2", "http3", "graphql", "grpc", "websocket", "sql", "condition"};
+constexpr std::string_view kWorkKeys[] = {"http", "lua", "native", "action", "steps", "choose"};
 
 }  // namespace
 

@@ -53,6 +53,10 @@ constexpr std::size_t kFeedersMax = 100;
 constexpr std::size_t kMetricsMax = 100;  // of the scenario's own
 constexpr std::size_t kMetricNameMax = 128;
 constexpr std::size_t kUnitMax = 32;
+constexpr std::size_t kGroupsMax = 100;      // of steps, in the whole scenario
+constexpr std::size_t kConditionsMax = 100;  // of one step
+constexpr uint64_t kRepeatMax = 100'000;     // times in one iteration
+constexpr uint64_t kWeightMax = 1'000'000;
 
 struct Pair {
   Text name;
@@ -167,7 +171,7 @@ using Literal = std::variant<std::string, double, bool, std::nullptr_t>;
 struct Condition {
   Mark mark;
   Subject subject = Subject::kStatus;
-  Text argument;  // kJson: the path; kHeader: the name
+  Text argument;  // kJson: the path; kHeader: the name; of a step's `if`, which is kJson: the value, a template
   Operator op = Operator::kEquals;
   std::vector<Literal> any_of;  // kSize: bytes, kDuration: milliseconds; empty for kExists and kAbsent
 };
@@ -198,11 +202,20 @@ struct Code {
   bool sends = true;           // its requests are measured; false for an action
 };
 
+// A step that holds other steps, which follow it in the list of the workflow.
+struct Block {
+  bool one = false;  // each time one of them is drawn by its weight; else all run
+};
+
 struct Step {
   Text name;
-  std::vector<Text> after;
+  std::optional<uint16_t> holder;  // the step that holds it: an index into the steps of the workflow
+  std::vector<Text> after;         // steps with the same holder
   // monostate: was wrong and reported; pairs: action set
-  std::variant<std::monostate, Http, std::vector<Pair>, Code> work;
+  std::variant<std::monostate, Http, std::vector<Pair>, Code, Block> work;
+  std::vector<Condition> conditions;  // all must hold, or it is left out
+  std::optional<uint64_t> repeat;     // times
+  uint64_t weight = 1;                // in a block of which one is drawn
   std::vector<Condition> checks;
   std::vector<Extraction> extracts;
   std::optional<Delay> think;
@@ -302,7 +315,7 @@ struct Workflow {
   Duration start_time;
   std::optional<Duration> graceful_stop;
   OnOvertime on_overtime = OnOvertime::kKill;
-  std::vector<Step> steps;
+  std::vector<Step> steps;  // each after its holder
   bool keeps_cookies = false;
   std::vector<Pair> tags;  // of all its steps
   bool is_teardown = false;

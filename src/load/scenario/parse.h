@@ -19,7 +19,8 @@ void apply_overrides(const Overrides& overrides, Scenario& scenario, Diagnostics
 Workflow parse_workflow(const Node& node, bool is_frame, Reading& reading);
 // Of a workflow whose steps are known.
 void parse_executor(const Section& section, Workflow& workflow);
-Step parse_step(const Node& node, const std::string& workflow, Reading& reading);
+// The key 'steps' of a workflow. Appends each step, and after it those that it holds.
+void parse_steps(const Section& section, Workflow& workflow);
 // A duration, a range of durations, or a distribution.
 std::optional<Delay> parse_delay(const Node& node, const std::string& what, Reading& reading);
 Http parse_http(const Node& node, const std::string& where, Reading& reading);
@@ -34,6 +35,8 @@ std::optional<Duration> parse_timeout(const Section& section);
 HttpDefaults parse_http_defaults(const Node& node, Reading& reading);
 std::vector<Pair> parse_pairs(const Node& node, const std::string& what, Reading& reading);
 std::vector<Condition> parse_checks(const Node& node, const std::string& step, Reading& reading);
+// The key 'if' of a step.
+std::vector<Condition> parse_conditions(const Node& node, const std::string& step, Reading& reading);
 std::vector<Extraction> parse_extracts(const Node& node, const std::string& step, Reading& reading);
 std::vector<Threshold> parse_thresholds(const Node& node, Reading& reading);
 std::vector<Feeder> parse_data(const Node& node, Reading& reading);

@@ -181,6 +181,27 @@ std::vector<Condition> parse_checks(const Node& node, const std::string& step, R
   return out;
 }
 
+std::vector<Condition> parse_conditions(const Node& node, const std::string& step, Reading& reading) {
+  std::vector<Condition> out;
+  const std::string where = "'if' of " + step;
+  if (!node.is_map() || node.items.empty() || node.items.size() > kConditionsMax) {
+    report_wrong(node, where, fmt::format("a map of at most {} values and what they must be", kConditionsMax), reading,
+                 R"(such as {"${token}": {exists: true}})");
+    return out;
+  }
+  ConditionReader reader(reading, out);
+  for (const Node& item : node.items) {
+    if (item.key.find("${") == std::string::npos) {
+      reading.diagnostics.add(item.place(),
+                              {.message = fmt::format("{} in {} mentions no value", in_quotes(item.key), where),
+                               .expected = R"(a template such as "${token}")"});
+      continue;
+    }
+    reader.read(item, Subject::kJson, {item.key, item.key_mark}, fmt::format("{} in {}", in_quotes(item.key), where));
+  }
+  return out;
+}
+
 std::vector<Extraction> parse_extracts(const Node& node, const std::string& step, Reading& reading) {
   const Names sources_known = maps::kExtraction.exactly_one;  // in the order of ExtractSource
   std::vector<Extraction> out;

@@ -12,8 +12,8 @@ namespace bellwether::scenario {
 
 namespace {
 
-constexpr std::array<std::string_view, 4> kWorks{"http", "lua", "native", "action"};
-constexpr std::array<std::string_view, 5> kAllWorks{"http", "lua", "native", "action", "metric"};
+constexpr std::array<std::string_view, 6> kWorks{"http", "lua", "native", "action", "steps", "choose"};
+constexpr std::array<std::string_view, 7> kAllWorks{"http", "lua", "native", "action", "steps", "choose", "metric"};
 constexpr std::array<std::string_view, 2> kLanguages{"lua", "native"};
 
 decltype(Step::work) parse_action(const Node& node, const std::string& where, Reading& reading) {
@@ -70,6 +70,17 @@ void parse_work(const Section& section, Step& step) {
   }
   if (http != nullptr) {
     step.work = parse_http(*http, "'http' of " + section.where(), reading);
+    return;
+  }
+  if (first != nullptr && (first->key == "steps" || first->key == "choose")) {
+    step.work = Block{.one = first->key == "choose"};
+    for (const std::string_view key : {"check", "extract", "metric", "on_error"}) {
+      const Node* node = section.find(key);
+      if (node == nullptr) continue;
+      reading.diagnostics.add(node->place(),
+                              {.message = section.what(*node) + " has no effect: the steps that it holds do the work",
+                               .hint = fmt::format("move {} to one of these steps", in_quotes(key))});
+    }
     return;
   }
   if (first != nullptr && first != action) {
@@ -191,130 +202,6 @@ void report_value(const Text& value, const std::string& what, Reading& reading) 
        .expected = fmt::format("1 to {} bytes, none of , {{ and }}: a threshold could not name it", kValueMax)});
 }
 
-// Each error in a member goes to its node.
-class LawReader {
- public:
-  LawReader(const Node& node, const std::string& what, Reading& reading, const Map& map)
-      : section_(node, fmt::format("{} of {}", in_quotes(node.key), what), reading, map), reading_(reading) {}
-
-  bool is_map() const { return section_.node().is_map(); }
-  bool wrong() const { return wrong_; }
-
-  Duration required(std::string_view key) {
-    if (section_.find(key) == nullptr) missing(key, "a duration such as 250ms, 30s or 1h30m");
-    return section_.find(key) == nullptr ? Duration::zero() : read(key, Duration::zero());
-  }
-  Duration positive(std::string_view key) {
-    const Duration span = required(key);
-    if (!wrong_ && span <= Duration::zero()) refuse(key, "a duration longer than 0");
-    return span;
-  }
-  Duration optional(std::string_view key, Duration otherwise) {
-    return section_.find(key) == nullptr ? otherwise : read(key, otherwise);
-  }
-  double sigma() {
-    const Node* node = section_.find("sigma");
-    if (node == nullptr) {
-      missing("sigma", "a number such as 0.5");
-      return 0;
-    }
-    const auto text = read_constant(*node, section_.what(*node), reading_);
-    const auto number = text ? parse_double(text->text) : std::nullopt;
-    if (number && *number > 0 && *number <= static_cast<double>(kSigmaMax)) return *number;
-    wrong_ = true;
-    if (text) refuse("sigma", "a number above 0 and up to 10, such as 0.5");
-    return 0;
-  }
-  // The centre must be where it can be drawn.
-  void check_order(std::string_view centre, const Delay& delay) {
-    if (wrong_ || (delay.low <= delay.centre && delay.centre <= delay.high)) return;
-    const bool is_low = delay.centre < delay.low;
-    refuse(is_low ? "min" : "max", fmt::format("{} the {}", is_low ? "at most" : "at least", centre));
-  }
-  void check_bounds(const Delay& delay) {
-    if (!wrong_ && delay.low > delay.high) refuse("max", "a duration that is not shorter than 'min'");
-  }
-
- private:
-  Duration read(std::string_view key, Duration otherwise) {
-    const auto span = section_.duration(key);
-    wrong_ = wrong_ || !span;
-    return span.value_or(otherwise);
-  }
-  void missing(std::string_view key, std::string expected) {
-    wrong_ = true;
-    section_.report_missing(fmt::format("{} is missing in {}", in_quotes(key), section_.where()), std::move(expected));
-  }
-  void refuse(std::string_view key, std::string expected) {
-    wrong_ = true;
-    const Node* node = section_.find(key);
-    report_wrong(*node, section_.what(*node), std::move(expected), reading_);
-  }
-
-  Section section_;
-  Reading& reading_;
-  bool wrong_ = false;
-};
-
-std::optional<Delay> parse_law(Delay::Law law, const Node& node, const std::string& what, Reading& reading) {
-  LawReader reader(node, what, reading, *maps::kDelay.keys[static_cast<std::size_t>(law)].values[0].map);
-  if (!reader.is_map()) return std::nullopt;
-  Delay out;
-  out.law = law;
-  out.high = kLongestDuration;
-  switch (law) {
-    case Delay::Law::kUniform:
-      out.low = reader.required("min");
-      out.high = reader.required("max");
-      reader.check_bounds(out);
-      break;
-    case Delay::Law::kNormal:
-      out.centre = reader.required("mean");
-      out.spread = reader.required("stddev").seconds_f();
-      out.low = reader.optional("min", out.low);
-      out.high = reader.optional("max", out.high);
-      reader.check_bounds(out);
-      reader.check_order("mean", out);
-      break;
-    case Delay::Law::kExponential:
-      out.centre = reader.positive("mean");
-      out.high = reader.optional("max", out.high);
-      reader.check_order("mean", out);
-      break;
-    case Delay::Law::kLognormal:
-      out.centre = reader.positive("median");
-      out.spread = reader.sigma();
-      out.high = reader.optional("max", out.high);
-      reader.check_order("median", out);
-      break;
-  }
-  return reader.wrong() ? std::nullopt : std::optional(out);
-}
-
-// "200ms" or "200ms..1s".
-std::optional<Delay> parse_span(const Node& node, const std::string& what, Reading& reading) {
-  const std::size_t dots = node.text.find("..");
-  if (dots == std::string::npos) {
-    const auto span = read_duration(node, what, reading);
-    return span ? std::optional(Delay::of(*span)) : std::nullopt;
-  }
-  Node low = node;
-  Node high = node;
-  low.text = node.text.substr(0, dots);
-  high.text = node.text.substr(dots + 2);
-  const auto from = read_duration(low, what, reading);
-  const auto to = read_duration(high, what, reading);
-  if (!from || !to) return std::nullopt;
-  if (*from > *to) {
-    report_wrong(node, what, "the shorter time first, such as 200ms..1s", reading);
-    return std::nullopt;
-  }
-  Delay out;
-  out.low = *from;
-  out.high = *to;
-  return out;
-}
-
 }  // namespace
 
 bool is_test_step(const Step& step) {
@@ -323,21 +210,53 @@ bool is_test_step(const Step& step) {
   return std::holds_alternative<std::monostate>(step.work);  // wrong, and probably intended as one
 }
 
-Step parse_step(const Node& node, const std::string& workflow, Reading& reading) {
-  Step step;
-  step.name = {node.key, node.key_mark};
-  const Section section(node, "step " + in_quotes(fmt::format("{}.{}", workflow, node.key)), reading, maps::kStep);
-  if (!is_step_name(node.key)) {
-    reading.diagnostics.add(node.place(), {.message = in_quotes(node.key) + " cannot be the name of a step",
+namespace {
+
+void parse_list(const Node& steps, const std::string& what, std::optional<uint16_t> holder, Workflow& workflow,
+                Reading& reading);
+
+// `after` and `weight`: where they have a meaning.
+void parse_place(const Section& section, const Block* block, Step& step) {
+  Reading& reading = section.reading();
+  const bool is_drawn = block != nullptr && block->one;
+  const Node* after = section.find("after");
+  const Node* weight = section.find("weight");
+  if (after != nullptr) step.after = read_texts(*after, section.what(*after), reading);
+  step.weight = section.whole("weight").value_or(step.weight);
+  const Node* useless = is_drawn ? after : weight;
+  if (useless == nullptr) return;
+  reading.diagnostics.add(useless->place(), {.message = section.what(*useless) + " has no effect: " +
+                                                        (is_drawn ? "only one of the steps of 'choose' runs"
+                                                                  : "no 'choose' holds the step")});
+}
+
+void parse_step(const Node& node, std::optional<uint16_t> holder, Workflow& workflow, Reading& reading) {
+  const std::string& name = node.key;
+  const auto index = static_cast<uint16_t>(workflow.steps.size());
+  const bool is_twice = std::any_of(workflow.steps.begin(), workflow.steps.end(),
+                                    [&](const Step& other) { return other.name.text == name; });
+  Step& step = workflow.steps.emplace_back();
+  step.name = {name, node.key_mark};
+  step.holder = holder;
+  const Section section(node, "step " + in_quotes(fmt::format("{}.{}", workflow.name.text, name)), reading,
+                        maps::kStep);
+  if (!is_step_name(name)) {
+    reading.diagnostics.add(node.place(), {.message = in_quotes(name) + " cannot be the name of a step",
                                            .expected = "1 to 100 letters, digits, _ and -"});
-  } else if (is_taken_prefix(node.key)) {
+  } else if (is_taken_prefix(name)) {
     reading.diagnostics.add(node.place(),
-                            {.message = in_quotes(node.key) + " cannot be the name of a step",
-                             .expected = fmt::format("another name: ${{{}.…}} is a made-up value", node.key)});
+                            {.message = in_quotes(name) + " cannot be the name of a step",
+                             .expected = fmt::format("another name: ${{{}.…}} is a made-up value", name)});
+  } else if (is_twice) {
+    reading.diagnostics.add(node.place(), {.message = fmt::format("workflow {} has two steps with the name {}",
+                                                                  in_quotes(workflow.name.text), in_quotes(name)),
+                                           .hint = "give one of the two another name"});
   }
-  if (!node.is_map()) return step;
-  if (const Node* after = section.find("after")) step.after = read_texts(*after, section.what(*after), reading);
+  if (!node.is_map()) return;
+  parse_place(section, holder ? std::get_if<Block>(&workflow.steps[*holder].work) : nullptr, step);
   parse_work(section, step);
+  if (const Node* when = section.find("if")) step.conditions = parse_conditions(*when, section.where(), reading);
+  step.repeat = section.whole("repeat");
   if (const Node* check = section.find("check")) step.checks = parse_checks(*check, section.where(), reading);
   if (const Node* extract = section.find("extract")) step.extracts = parse_extracts(*extract, section.where(), reading);
   if (const Node* think = section.find("think")) step.think = parse_delay(*think, section.what(*think), reading);
@@ -345,7 +264,32 @@ Step parse_step(const Node& node, const std::string& workflow, Reading& reading)
   step.tags = parse_tags(section, true);
   if (const Node* metric = section.find("metric"))
     step.records = parse_records(*metric, section.what(*metric), reading);
-  return step;
+  for (const std::string_view key : {"steps", "choose"}) {
+    if (const Node* held = section.find(key)) parse_list(*held, section.what(*held), index, workflow, reading);
+  }
+}
+
+void parse_list(const Node& steps, const std::string& what, std::optional<uint16_t> holder, Workflow& workflow,
+                Reading& reading) {
+  if (!steps.is_map() || steps.items.empty()) {
+    report_wrong(steps, what, "a map of at least one step, such as {home: {http: {get: /}}}", reading);
+    return;
+  }
+  for (const Node& step : steps.items) {
+    if (workflow.steps.size() > kStepsMax) return;  // reported for the scenario as a whole
+    parse_step(step, holder, workflow, reading);
+  }
+}
+
+}  // namespace
+
+void parse_steps(const Section& section, Workflow& workflow) {
+  if (const Node* steps = section.find("steps")) {
+    parse_list(*steps, section.what(*steps), std::nullopt, workflow, section.reading());
+  } else {
+    section.report_missing("'steps' is missing in " + section.where(),
+                           "a map of steps such as {home: {http: {get: /}}}");
+  }
 }
 
 Code parse_code(const Node& node, const std::string& where, Reading& reading) {
@@ -426,31 +370,6 @@ std::vector<Pair> parse_tags(const Section& section, bool with_group) {
     out.push_back({{"group", group->key_mark}, std::move(*name)});
   }
   return out;
-}
-
-std::optional<Delay> parse_delay(const Node& node, const std::string& what, Reading& reading) {
-  if (node.is_scalar()) return parse_span(node, what, reading);
-  if (!node.is_map()) {
-    report_wrong(node, what,
-                 "a duration such as 250ms, a range such as 200ms..1s, or a distribution: "
-                 "{normal: {mean: 1s, stddev: 200ms}}",
-                 reading);
-    return std::nullopt;
-  }
-  const Names laws = maps::kDelay.exactly_one;
-  const Section section(node, what, reading, maps::kDelay);
-  if (node.items.size() != 1) {
-    if (node.items.empty()) report_wrong(node, what, one_of(laws), reading);
-    if (node.items.size() > 1) {
-      reading.diagnostics.add(node.items[1].place(),
-                              {.message = what + " has more than one distribution", .expected = one_of(laws)});
-    }
-    return std::nullopt;
-  }
-  for (std::size_t i = 0; i < laws.size(); ++i) {
-    if (const Node* law = section.find(laws[i])) return parse_law(static_cast<Delay::Law>(i), *law, what, reading);
-  }
-  return std::nullopt;
 }
 
 }  // namespace bellwether::scenario

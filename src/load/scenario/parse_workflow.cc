@@ -12,24 +12,6 @@ namespace bellwether::scenario {
 
 namespace {
 
-void read_steps(const Section& section, Workflow& workflow) {
-  Reading& reading = section.reading();
-  const Node* steps = section.find("steps");
-  if (steps == nullptr) {
-    section.report_missing("'steps' is missing in " + section.where(),
-                           "a map of steps such as {home: {http: {get: /}}}");
-    return;
-  }
-  if (!steps->is_map() || steps->items.empty()) {
-    report_wrong(*steps, section.what(*steps), "a map of at least one step, such as {home: {http: {get: /}}}", reading);
-    return;
-  }
-  for (const Node& step : steps->items) {
-    if (workflow.steps.size() == kStepsMax) return;  // reported for the scenario as a whole
-    workflow.steps.push_back(parse_step(step, workflow.name.text, reading));
-  }
-}
-
 // {auth: [token, user]}, or {auth: {token: "its fallback"}}.
 void read_uses(const Section& section, Workflow& workflow) {
   const Node* uses = section.find("use");
@@ -388,7 +370,7 @@ Workflow parse_workflow(const Node& node, bool is_frame, Reading& reading) {
   }
   const Section section(node, "workflow " + in_quotes(node.key), reading, maps::kWorkflow);
   if (!node.is_map()) return workflow;
-  read_steps(section, workflow);
+  parse_steps(section, workflow);
   if (is_frame) measure_nothing(workflow);
   parse_executor(section, workflow);
   workflow.start_time = section.duration("start_time").value_or(Duration::zero());

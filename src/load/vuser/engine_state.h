@@ -74,6 +74,18 @@ struct Leaving {
   runtime::Timer timer;  // of graceful_ramp_down
 };
 
+// One run of an order of steps that is no chain, or a block's.
+struct Course {
+  std::vector<runtime::task<void>> branches;  // steps that run side by side
+  Flow flow = Flow::kGoOn;                    // of all so far
+};
+
+// The time of a group of steps in an iteration.
+struct GroupTime {
+  Instant begin = Instant::never();  // never: none of its steps has begun
+  Instant end;
+};
+
 struct Vu {
   Vu(uint32_t number_, uint16_t slots, runtime::Cancellation* cancel_)
       : number(number_), cancel(cancel_), values(slots) {}
@@ -86,8 +98,10 @@ struct Vu {
   uint32_t deaf = 0;  // iterations in a row in which no request got a response
   http1::Session session;
   Values values;
-  std::vector<runtime::task<Flow>> branches;  // of a layer with several steps
-  std::vector<bool> left_out;  // the skipped steps of this iteration, and the failed ones with on_error: skip
+  std::vector<Course> courses;    // by the number of their order; empty: none was needed yet
+  std::vector<uint16_t> missing;  // by step: those that it comes after and that have not ended
+  std::vector<GroupTime> groups;  // of the workflow
+  std::vector<bool> left_out;     // the skipped steps of this iteration, and the failed ones with on_error: skip
   std::vector<std::unique_ptr<Program::User>> code;  // in each of the workflow's programs
   // Arrival-rate executors: the arrival this user serves, and its wait for the next one.
   Instant due;
@@ -141,7 +155,7 @@ struct WorkflowRun {
   std::vector<PreparedStep> steps;
   std::vector<std::unique_ptr<CodeSite>> sites;  // by step; nullptr: no program does its work
   std::vector<Program*> programs;
-  bool may_leave_out = false;    // a step says on_error: skip
+  bool may_leave_out = false;    // a step has an `if`, or says on_error: skip
   runtime::Cancellation cancel;  // ends every iteration of this workflow; outlives its users
   std::vector<std::unique_ptr<Vu>> vus;
   int64_t active = 0;                                   // virtual users inside an iteration

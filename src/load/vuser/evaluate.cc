@@ -1,5 +1,6 @@
 #include "load/vuser/evaluate.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <re2/re2.h>
@@ -60,19 +61,31 @@ bool text_holds(Comparison comparison, std::string_view value, const plan::Liter
                                              : ordered(comparison, value, std::string_view(text));
 }
 
-template <class Holds>
-bool any_holds(const plan::Check& check, Holds holds) {
+// Of a plan::Check or a plan::Condition.
+template <class Rule, class Holds>
+bool any_holds(const Rule& rule, Holds holds) {
   // "not equal to any of these" means: equal to none.
-  if (check.comparison == Comparison::kNotEqual) {
-    for (std::size_t i = 0; i < check.any_of.size(); ++i) {
-      if (!holds(check.any_of[i], i)) return false;
+  if (rule.comparison == Comparison::kNotEqual) {
+    for (std::size_t i = 0; i < rule.any_of.size(); ++i) {
+      if (!holds(rule.any_of[i], i)) return false;
     }
     return true;
   }
-  for (std::size_t i = 0; i < check.any_of.size(); ++i) {
-    if (holds(check.any_of[i], i)) return true;
+  for (std::size_t i = 0; i < rule.any_of.size(); ++i) {
+    if (holds(rule.any_of[i], i)) return true;
   }
   return false;
+}
+
+// For each literal of kMatches; else none.
+template <class Rule>
+std::vector<std::unique_ptr<re2::RE2>> patterns_of(const Rule& rule) {
+  std::vector<std::unique_ptr<re2::RE2>> out;
+  if (rule.comparison != Comparison::kMatches) return out;
+  for (const plan::Literal& literal : rule.any_of) {
+    out.push_back(std::make_unique<re2::RE2>(text_of(literal), re2::RE2::Quiet));
+  }
+  return out;
 }
 
 bool needs_body(plan::Check::Subject subject) {
@@ -101,11 +114,7 @@ Evaluator::Evaluator(const plan::Step& step, BodyReaders& readers)
   if (const auto* code = std::get_if<plan::CodeCall>(&step.work)) expected_ = code->base.expected;
   for (const plan::Check& check : step.checks) {
     wants_body_ |= needs_body(check.subject);
-    auto& patterns = check_patterns_.emplace_back();
-    if (check.comparison != Comparison::kMatches) continue;
-    for (const plan::Literal& literal : check.any_of) {
-      patterns.push_back(std::make_unique<re2::RE2>(text_of(literal), re2::RE2::Quiet));
-    }
+    check_patterns_.push_back(patterns_of(check));
   }
   for (const plan::Extract& extract : step.extracts) {
     wants_body_ |= needs_body(extract.source);
@@ -255,6 +264,36 @@ void Evaluator::extract(const plan::Extract& extract, std::size_t index, const h
   } else {
     values.forget(extract.slot);
   }
+}
+
+Conditions::Conditions(const std::vector<plan::Condition>& conditions) : all_(&conditions) {
+  for (const plan::Condition& condition : conditions) patterns_.push_back(patterns_of(condition));
+}
+
+Conditions::~Conditions() = default;
+Conditions::Conditions(Conditions&&) noexcept = default;
+
+bool Conditions::mention_time() const {
+  return std::any_of(all_->begin(), all_->end(), [](const plan::Condition& one) { return mentions_time(one.value); });
+}
+
+bool Conditions::hold(const RenderContext& context) {
+  for (std::size_t index = 0; index < all_->size(); ++index) {
+    const plan::Condition& condition = (*all_)[index];
+    text_.clear();
+    const bool there = render(condition.value, context, text_);
+    if (condition.comparison == Comparison::kExists || condition.comparison == Comparison::kAbsent) {
+      if (there != (condition.comparison == Comparison::kExists)) return false;
+      continue;
+    }
+    if (!there) return false;
+    const bool holds = any_holds(condition, [&](const plan::Literal& wanted, std::size_t i) {
+      return text_holds(condition.comparison, text_, wanted,
+                        condition.comparison == Comparison::kMatches ? patterns_[index][i].get() : nullptr);
+    });
+    if (!holds) return false;
+  }
+  return true;
 }
 
 bool Evaluator::open_json(const http1::Response& response) {

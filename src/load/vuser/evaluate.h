@@ -12,6 +12,7 @@
 #include "load/plan/plan.h"
 #include "load/vuser/json_reader.h"
 #include "load/vuser/markup_reader.h"
+#include "load/vuser/render.h"
 #include "load/vuser/values.h"
 
 namespace re2 {
@@ -74,6 +75,25 @@ class Evaluator {
   std::vector<std::vector<std::unique_ptr<re2::RE2>>> check_patterns_;  // of kMatches, for each check and literal
   std::vector<std::unique_ptr<Pattern>> extract_patterns_;              // of kRegex
   std::vector<std::unique_ptr<MarkupReader::Expression>> expressions_;  // of kXpath, for each extract
+};
+
+// The `if` of a step, prepared once by one load thread.
+class Conditions {
+ public:
+  // `conditions` must outlive it.
+  explicit Conditions(const std::vector<plan::Condition>& conditions);
+  ~Conditions();
+  Conditions(Conditions&&) noexcept;
+
+  bool empty() const { return all_->empty(); }
+  bool mention_time() const;
+  // Whether all hold.
+  bool hold(const RenderContext& context);
+
+ private:
+  const std::vector<plan::Condition>* all_;
+  std::vector<std::vector<std::unique_ptr<re2::RE2>>> patterns_;  // of kMatches, for each condition and literal
+  std::string text_;
 };
 
 }  // namespace bellwether::vuser

@@ -166,13 +166,19 @@ void Executors::drop_expired(WorkflowRun& run, bool all) {
 }
 
 void Executors::charge_dropped(WorkflowRun& run, Duration waited, uint64_t times) {
-  const auto measured = [&run](uint16_t index) { return run.steps[index].measured(); };
-  // The steps that the iteration would have begun with.
-  for (const auto& layer : run.workflow.layers) {
-    for (const uint16_t index : layer) {
-      if (measured(index)) state_.window->steps[run.steps[index].step().id].response.unfinished.record(waited, times);
-    }
-    if (std::ranges::any_of(layer, measured)) return;
+  for (const uint16_t index : run.workflow.order.first) charge_step(run, index, waited, times);
+}
+
+// With the first requests of a step that the iteration would have begun with.
+void Executors::charge_step(WorkflowRun& run, uint16_t index, Duration waited, uint64_t times) {
+  const PreparedStep& step = run.steps[index];
+  const auto* block = std::get_if<plan::Block>(&step.step().work);
+  if (block == nullptr) {
+    if (step.measured()) state_.window->steps[step.step().id].response.unfinished.record(waited, times);
+  } else if (block->weights.empty()) {
+    for (const uint16_t first : block->order.first) charge_step(run, first, waited, times);
+  } else {
+    charge_step(run, iteration_.draw(*block), waited, times);
   }
 }
 

@@ -49,6 +49,7 @@ class Executors {
   void begin_arrival(WorkflowRun& run, Vu& vu, Instant due);
   void next_arrival_or_rest(WorkflowRun& run, Vu& vu);
   void charge_dropped(WorkflowRun& run, Duration waited, uint64_t times = 1);
+  void charge_step(WorkflowRun& run, uint16_t index, Duration waited, uint64_t times);
 
   EngineState& state_;
   runtime::Runtime& runtime_;

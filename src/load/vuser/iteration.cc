@@ -67,7 +67,7 @@ Status IterationRunner::prepare(WorkflowRun& run) {
     if (run.steps.back().is_call()) run.steps.back().deal(run.part, run.parts);
     if (const auto token = token_of(step)) tokens_.want(*token);
     BW_RETURN_IF_ERROR(prepare_code(run, step));
-    run.may_leave_out |= step.on_error == plan::OnError::kSkip;
+    run.may_leave_out |= step.on_error == plan::OnError::kSkip || !step.conditions.empty();
   }
   return {};
 }
@@ -92,26 +92,19 @@ task<Flow> IterationRunner::run(WorkflowRun& run, Vu& vu, Instant due) {
   vu.answered = vu.unanswered = false;
   if (!run.workflow.feeds.empty()) take_rows(run, vu);
   if (run.may_leave_out) vu.left_out.assign(run.steps.size(), false);
+  if (!run.workflow.groups.empty()) vu.groups.assign(run.workflow.groups.size(), {});
   if (!run.programs.empty()) begin_code_iteration(run, vu);
   if (!run.workflow.keeps_cookies) vu.session.cookies.clear();
   Flow flow = Flow::kGoOn;
-  for (const std::vector<uint16_t>& layer : run.workflow.layers) {
-    if (layer.size() == 1) {
-      if (run.may_leave_out && leaves_out(run, vu, layer.front())) continue;
-      flow = co_await run_step(run, vu, run.steps[layer.front()], due);
-    } else {
-      for (const uint16_t index : layer) {
-        if (!run.may_leave_out || !leaves_out(run, vu, index))
-          vu.branches.push_back(run_step(run, vu, run.steps[index], due));
-      }
-      for (task<Flow>& branch : vu.branches) {
-        const Flow ended = co_await branch;
-        if (ended > flow) flow = ended;
-      }
-      vu.branches.clear();
+  if (run.workflow.order.is_chain) {
+    for (const uint16_t index : run.workflow.order.steps) {
+      if (run.may_leave_out && leaves_out(run, vu, index)) continue;
+      flow = co_await run_step(run, vu, run.steps[index], due);
+      if (flow != Flow::kGoOn || vu.cancel->cancelled()) break;
+      due = runtime_.now();
     }
-    if (flow != Flow::kGoOn || vu.cancel->cancelled()) break;
-    due = runtime_.now();
+  } else {
+    flow = co_await run_order(run, vu, run.workflow.order, due);
   }
   --run.active;
   ++vu.iteration;
@@ -121,34 +114,22 @@ task<Flow> IterationRunner::run(WorkflowRun& run, Vu& vu, Instant due) {
   } else {
     ++counts.iterations;
     counts.iteration.record(runtime_.now() - began);
+    if (!run.workflow.groups.empty()) record_groups(run, vu);
     if (!run.workflow.provides.empty()) provide(run, vu);
   }
   co_return flow;
 }
 
-// No coroutine itself: most steps are a call without a pause, and so save one coroutine.
+// No coroutine itself: most steps are a call and nothing else, and so save one coroutine.
 task<Flow> IterationRunner::run_step(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due) {
-  return step.step().think ? run_work_and_think(run, vu, step, due) : run_work(run, vu, step, due);
+  return step.is_bare() ? run_work(run, vu, step, due) : run_rounds(run, vu, step, due);
 }
 
 task<Flow> IterationRunner::run_work(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due) {
   if (step.is_call()) return run_call(run, vu, step, due);
   if (std::holds_alternative<plan::CodeCall>(step.step().work)) return run_code(run, vu, step, due);
+  if (const auto* block = std::get_if<plan::Block>(&step.step().work)) return run_block(run, vu, *block, due);
   return run_action(run, vu, step);
-}
-
-task<Flow> IterationRunner::run_work_and_think(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due) {
-  const Flow flow = co_await run_work(run, vu, step, due);
-  if (flow == Flow::kGoOn && !vu.cancel->cancelled()) {
-    // A stop by hand ends it early; the end of the workflow's time ends it at the latest.
-    Instant until = runtime_.now() + plan::draw(*step.step().think, runtime_.prng());
-    if (run.overtime.armed() && run.overtime.deadline() < until) until = run.overtime.deadline();
-    runtime::Cancellation over(&state_.stopped);
-    const runtime::CancelCallback on_cancel(
-        vu.cancel, [](void* self) { static_cast<runtime::Cancellation*>(self)->cancel(); }, &over);
-    co_await runtime_.sleep_until(until, &over);
-  }
-  co_return flow;
 }
 
 // `sent`: how often it was sent before.
@@ -258,14 +239,6 @@ void IterationRunner::provide(WorkflowRun& run, const Vu& vu) {
     if (kept->too_large) text.clear();
     kept->text.swap(text);
   }
-}
-
-// Whether a step that it comes after failed with `on_error: skip`; then it is left out, too.
-bool IterationRunner::leaves_out(WorkflowRun& run, Vu& vu, uint16_t index) {
-  for (const uint16_t before : run.workflow.steps[index].after) {
-    if (vu.left_out[before]) return vu.left_out[index] = true;
-  }
-  return false;
 }
 
 Flow IterationRunner::after_failure(WorkflowRun& run, Vu& vu, const PreparedStep& step) {

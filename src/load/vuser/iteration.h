@@ -23,6 +23,8 @@ class IterationRunner {
   Status prepare(WorkflowRun& run);
   // `due`: the time at which it should have begun.
   runtime::task<Flow> run(WorkflowRun& run, Vu& vu, Instant due);
+  // One of its steps by weight.
+  uint16_t draw(const plan::Block& block);
   Tokens& tokens() { return tokens_; }
   // Sends it to the observers of the run, a few times at most, and each once.
   void note(std::string_view who, std::string_view text);
@@ -30,7 +32,12 @@ class IterationRunner {
  private:
   runtime::task<Flow> run_step(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due);
   runtime::task<Flow> run_work(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due);
-  runtime::task<Flow> run_work_and_think(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due);
+  runtime::task<Flow> run_order(WorkflowRun& run, Vu& vu, const plan::Order& order, Instant due);
+  runtime::task<void> run_branch(WorkflowRun& run, Vu& vu, Course& course, uint16_t index, Instant due);
+  runtime::task<Flow> run_block(WorkflowRun& run, Vu& vu, const plan::Block& block, Instant due);
+  runtime::task<Flow> run_drawn(WorkflowRun& run, Vu& vu, uint16_t index, Instant due);
+  runtime::task<Flow> run_rounds(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due);
+  void record_groups(const WorkflowRun& run, const Vu& vu);
   runtime::task<Flow> run_call(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due, uint16_t sent = 0);
   runtime::task<Flow> send_again(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due, uint16_t sent);
   runtime::task<Flow> run_action(WorkflowRun& run, Vu& vu, PreparedStep& step);

@@ -18,7 +18,12 @@ bool call_is_constant(const plan::HttpCall& call) {
 }  // namespace
 
 PreparedStep::PreparedStep(const plan::Step& step, bool measured, BodyReaders& readers)
-    : step_(&step), call_(std::get_if<plan::HttpCall>(&step.work)), measured_(measured), evaluator_(step, readers) {}
+    : step_(&step),
+      call_(std::get_if<plan::HttpCall>(&step.work)),
+      measured_(measured),
+      is_bare_(!step.think && !step.repeat && !step.group),
+      evaluator_(step, readers),
+      conditions_(step.conditions) {}
 
 Result<PreparedStep> PreparedStep::prepare(const plan::Step& step, bool measured, http1::OriginTable& origins,
                                            BodyReaders& readers) {

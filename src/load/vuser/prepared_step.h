@@ -28,6 +28,9 @@ class PreparedStep {
   // False: its responses are evaluated, but not counted.
   bool measured() const { return measured_; }
   Evaluator& evaluator() { return evaluator_; }
+  // True: its work is all there is to it, once.
+  bool is_bare() const { return is_bare_; }
+  Conditions& conditions() { return conditions_; }
 
   // True when the request is the same each time: request() needs no text.
   bool constant() const { return constant_; }
@@ -48,10 +51,12 @@ class PreparedStep {
   const plan::HttpCall* call_ = nullptr;
   bool measured_;
   bool constant_ = false;
+  bool is_bare_;
   std::optional<RequestMaker> maker_;  // of a call
   std::unique_ptr<RequestText> constant_text_;
   http1::Request request_;
   Evaluator evaluator_;
+  Conditions conditions_;
 };
 
 // Whether all steps of a workflow can be prepared, for a workflow that still lacks the values of others.

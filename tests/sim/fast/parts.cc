@@ -65,6 +65,7 @@ class Sink final : public vuser::WindowSink {
     for (std::size_t i = 0; i < full->steps.size(); ++i) {
       piece_.counted.requests += full->steps[i].count;
       piece_.counted.failed += full->steps[i].failed;
+      piece_.charged += full->steps[i].response.unfinished.count();
       if (is_foreign(plan_.steps[i].workflow)) piece_.foreign += full->steps[i].count;
     }
     for (std::size_t i = 0; i < full->workflows.size(); ++i) {
@@ -74,6 +75,11 @@ class Sink final : public vuser::WindowSink {
       piece_.interrupted += full->workflows[i].interrupted;
       piece_.users = std::max(piece_.users, full->workflows[i].vus_allocated);
       if (is_foreign(i)) piece_.foreign += full->workflows[i].scheduled + full->workflows[i].iterations;
+    }
+    piece_.times.resize(full->series.size());
+    for (std::size_t i = 0; i < full->series.size(); ++i) {
+      piece_.times[i].first += full->series[i].count;
+      piece_.times[i].second = std::max(piece_.times[i].second, full->series[i].trend.max());
     }
     full->clear();
     return full;

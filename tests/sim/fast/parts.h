@@ -40,6 +40,9 @@ struct Piece {
   // Of those that were ended by their timeouts, each time that is said.
   std::vector<uint16_t> timed_out = {};
   uint64_t interrupted = 0;  // iterations
+  uint64_t charged = 0;      // waits of arrivals that found no user
+  // Of each series of the plan: its values, and the greatest of them.
+  std::vector<std::pair<uint64_t, Duration>> times = {};
 };
 
 plan::Plan plan_of(const std::string& yaml);

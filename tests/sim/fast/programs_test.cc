@@ -69,7 +69,7 @@ struct Scene final : vuser::ProgramLoader, vuser::WindowSink {
     workflow.name = "w";
     workflow.executor = std::move(executor);
     workflow.steps.push_back(std::move(step));
-    workflow.layers = {{0}};
+    workflow.order = {.steps = {0}, .is_chain = true, .first = {0}, .width = 1};
     for (const char* name : {"w.s", "w.one", "w.two"}) plan.steps.push_back({.name = name});
     plan.programs.emplace_back();
   }

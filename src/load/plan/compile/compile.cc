@@ -246,15 +246,20 @@ void compile_executor(const scenario::Workflow& source, Workflow& out) {
   }
 }
 
-// Those of the workflow, and the step's own, which win.
+// Those of the workflow, of the steps that hold it, and the step's own: the inner ones win.
 std::vector<Tag> tags_of(const scenario::Workflow& workflow, const scenario::Step& step) {
   std::vector<Tag> out;
-  for (const std::vector<scenario::Pair>& tags : {step.tags, workflow.tags}) {
+  const auto take = [&](const std::vector<scenario::Pair>& tags) {
     for (const scenario::Pair& tag : tags) {
       const bool known = std::any_of(out.begin(), out.end(), [&](const Tag& one) { return one.key == tag.name.text; });
       if (!known) out.push_back({tag.name.text, tag.value.text});
     }
+  };
+  take(step.tags);
+  for (auto holder = step.holder; holder; holder = workflow.steps[*holder].holder) {
+    take(workflow.steps[*holder].tags);
   }
+  take(workflow.tags);
   return out;
 }
 
@@ -269,9 +274,26 @@ std::vector<Tag> facts_of(const scenario::Step& step, const std::string& name) {
   return out;
 }
 
+// The groups of a step that does work itself get a metric each.
+void name_groups(const scenario::Step& step, const std::vector<Tag>& tags, std::size_t own,
+                 scenario::Diagnostics& diagnostics, Plan& plan) {
+  if (std::holds_alternative<scenario::Block>(step.work)) return;
+  for (const Tag& tag : tags) {
+    if (tag.key != "group" || find_metric(plan, group_metric(tag.value))) continue;
+    if (plan.metrics.size() == own + scenario::kGroupsMax) {
+      diagnostics.add(step.name.mark, {.message = "the scenario has too many groups",
+                                       .expected = fmt::format("at most {} different ones", scenario::kGroupsMax),
+                                       .hint = "use 'tags' for the others"});
+      continue;
+    }
+    plan.metrics.push_back({group_metric(tag.value), MetricKind::kTrend, "ms"});
+  }
+}
+
 // Names and ids of the steps, before any of them is compiled: templates and thresholds refer to them. Each name of a
 // program's requests has figures like a step of its own.
-void name_steps(const scenario::Workflow& source, uint16_t workflow, scenario::Diagnostics& diagnostics, Plan& plan) {
+void name_steps(const scenario::Workflow& source, uint16_t workflow, std::size_t own_metrics,
+                scenario::Diagnostics& diagnostics, Plan& plan) {
   Workflow& out = plan.workflows.emplace_back();
   out.name = source.name.text;
   std::vector<std::string_view> names;
@@ -292,6 +314,7 @@ void name_steps(const scenario::Workflow& source, uint16_t workflow, scenario::D
       if (std::any_of(info.tags.begin(), info.tags.end(), is_name)) std::erase_if(info.facts, is_name);
     };
     add(step.name.text);
+    name_groups(step, plan.steps.back().tags, own_metrics, diagnostics, plan);
     const auto* code = std::get_if<scenario::Code>(&step.work);
     if (code == nullptr) continue;
     for (const scenario::Text& name : code->requests) {
@@ -313,8 +336,11 @@ void name_steps(const scenario::Workflow& source, uint16_t workflow, scenario::D
 }
 
 void compile_step(const scenario::Step& source, Scope& scope, std::size_t index, Compiling& compiling, Plan& plan,
-                  Step& out) {
+                  Workflow& workflow) {
+  Step& out = workflow.steps[index];
   TemplateMaker templates(scope, {index}, compiling.reading, compiling.plan_bytes);
+  out.conditions = compile_conditions(source, templates, compiling.reading);  // before the first of its rounds
+  if (source.repeat) out.repeat = Repeat{static_cast<uint32_t>(*source.repeat), std::nullopt};
   std::visit(Overloaded{[&](const scenario::Http& http) { out.work = compile_http(http, templates, compiling); },
                         [&](const std::vector<scenario::Pair>& pairs) {
                           SetAction action;
@@ -327,7 +353,7 @@ void compile_step(const scenario::Step& source, Scope& scope, std::size_t index,
                         [&](const scenario::Code& code) {
                           out.work = compile_code(code, scope, index, templates, compiling, plan);
                         },
-                        [](std::monostate) {}},  // was reported
+                        [&](const scenario::Block&) { out.work = Block{}; }, [](std::monostate) {}},  // was reported
              source.work);
   if (const auto* call = std::get_if<HttpCall>(&out.work); call != nullptr && call->url.constant()) {
     StepInfo& info = plan.steps[out.id];
@@ -340,6 +366,7 @@ void compile_step(const scenario::Step& source, Scope& scope, std::size_t index,
   }
   TemplateMaker afterwards(scope, {index, true}, compiling.reading, compiling.plan_bytes);
   compile_records(source, afterwards, compiling, plan, out);
+  compile_group(source.name.mark, compiling.reading, plan, workflow, out);
   out.think = source.think;
   out.on_error = on_error_of(source.on_error);
 }
@@ -347,14 +374,11 @@ void compile_step(const scenario::Step& source, Scope& scope, std::size_t index,
 void compile_workflow(const scenario::Workflow& source, Compiling& compiling, Plan& plan, Workflow& out) {
   compile_executor(source, out);
   const Dag dag = Dag::of_steps(source, compiling.reading.diagnostics);
-  out.layers = dag.layers();
   out.keeps_cookies = source.keeps_cookies;
   out.is_teardown = source.is_teardown;
   Scope scope(source, dag, compiling.data, compiling.reading, out);
-  for (std::size_t i = 0; i < source.steps.size(); ++i) {
-    compile_step(source.steps[i], scope, i, compiling, plan, out.steps[i]);
-    out.steps[i].after = dag.after(i);
-  }
+  for (std::size_t i = 0; i < source.steps.size(); ++i) compile_step(source.steps[i], scope, i, compiling, plan, out);
+  compile_flow(source, dag, plan, out);
   TemplateMaker templates(scope, {source.steps.size()}, compiling.reading, compiling.plan_bytes);
   for (std::size_t i = 0; i < source.provides.size(); ++i) {
     out.provides[i].value = templates.make(source.provides[i].value, Place::kText);
@@ -385,7 +409,7 @@ Plan compile(const scenario::Scenario& source, const scenario::Sources& sources,
   compile_metrics(source, reading, plan);
   compiling.data = compile_data(source, sources, reading);
   for (std::size_t i = 0; i < source.workflows.size(); ++i) {
-    name_steps(source.workflows[i], static_cast<uint16_t>(i), reading.diagnostics, plan);
+    name_steps(source.workflows[i], static_cast<uint16_t>(i), source.metrics.size(), reading.diagnostics, plan);
   }
   compile_dependencies(source, Dag::of_workflows(source.workflows, reading.diagnostics), reading, plan);
   const bool shared_is_sound = source.is_sound && check_base(source, reading);

@@ -142,6 +142,20 @@ uint16_t compile_pattern(std::string_view pattern, scenario::Mark mark, scenario
   return 0;
 }
 
+// The patterns of an operator that takes some.
+void check_patterns(const scenario::Condition& condition, scenario::Reading& reading) {
+  if (condition.op != scenario::Operator::kMatches) return;
+  for (const Literal& literal : condition.any_of) {
+    if (const auto* pattern = std::get_if<std::string>(&literal)) {
+      compile_pattern(*pattern, condition.mark, reading);
+    } else {
+      reading.diagnostics.add(condition.mark, {.message = "'matches' takes a regular expression",
+                                               .found = show(literal, condition.subject),
+                                               .expected = "a text in quotes"});
+    }
+  }
+}
+
 std::string compile_xpath(const scenario::Extraction& extraction, scenario::Reading& reading) {
   std::string expression = extraction.argument.text;
   if (extraction.source == scenario::ExtractSource::kCss) {
@@ -180,18 +194,7 @@ std::vector<Check> compile_checks(const scenario::Step& step, StepId id, std::ve
       check.path = compile_path(condition.argument, reading);
     }
     if (check.subject == Check::Subject::kHeader) check.header = condition.argument.text;
-    if (check.comparison == Comparison::kMatches) {
-      for (const Literal& literal : check.any_of) {
-        const auto* pattern = std::get_if<std::string>(&literal);
-        if (pattern != nullptr) {
-          compile_pattern(*pattern, condition.mark, reading);
-        } else {
-          reading.diagnostics.add(condition.mark, {.message = "'matches' takes a regular expression",
-                                                   .found = show(literal, condition.subject),
-                                                   .expected = "a text in quotes"});
-        }
-      }
-    }
+    check_patterns(condition, reading);
     infos.push_back({id, name_of(condition)});
     out.push_back(std::move(check));
   }
@@ -203,6 +206,17 @@ std::vector<Check> compile_checks(const scenario::Step& step, StepId id, std::ve
       infos.push_back({id, name.text});
       out.push_back(std::move(check));
     }
+  }
+  return out;
+}
+
+std::vector<Condition> compile_conditions(const scenario::Step& step, TemplateMaker& templates,
+                                          scenario::Reading& reading) {
+  std::vector<Condition> out;
+  for (const scenario::Condition& condition : step.conditions) {
+    check_patterns(condition, reading);
+    out.push_back(
+        {templates.make(condition.argument, Place::kText), comparison_of(condition.op).comparison, condition.any_of});
   }
   return out;
 }
@@ -251,7 +265,7 @@ Extract compile_extract(const scenario::Extraction& extraction, SlotId slot, sce
 void compile_metrics(const scenario::Scenario& source, scenario::Reading& reading, Plan& plan) {
   for (const scenario::Metric& metric : source.metrics) {
     const auto same = [&](const Metric& one) { return one.name == metric.name.text; };
-    if (std::any_of(metrics().begin(), metrics().end(), same)) {
+    if (metric.name.text == kGroupDuration || std::any_of(metrics().begin(), metrics().end(), same)) {
       reading.diagnostics.add(metric.name.mark, {.message = in_quotes(metric.name.text) + " is a metric of every run",
                                                  .hint = "choose another name"});
     }
@@ -262,18 +276,20 @@ void compile_metrics(const scenario::Scenario& source, scenario::Reading& readin
 void compile_records(const scenario::Step& source, TemplateMaker& templates, Compiling& compiling, Plan& plan,
                      Step& out) {
   scenario::Reading& reading = compiling.reading;
+  const std::size_t own = compiling.source.metrics.size();  // those of groups follow
   if (auto* code = std::get_if<CodeCall>(&out.work)) {
-    if (!has_room(plan.metrics.size(), source.name.mark, plan, reading)) return;
-    for (std::size_t i = 0; i < plan.metrics.size(); ++i) {
+    if (!has_room(own, source.name.mark, plan, reading)) return;
+    for (std::size_t i = 0; i < own; ++i) {
       code->metrics.push_back({plan.metrics[i].name, series_of(i, out.id, plan)});
     }
   }
   for (const scenario::Pair& record : source.records) {
-    const auto metric = std::find_if(plan.metrics.begin(), plan.metrics.end(),
-                                     [&](const CustomMetric& one) { return one.name == record.name.text; });
-    if (metric == plan.metrics.end()) {
+    const auto end = plan.metrics.begin() + static_cast<std::ptrdiff_t>(own);
+    const auto metric =
+        std::find_if(plan.metrics.begin(), end, [&](const CustomMetric& one) { return one.name == record.name.text; });
+    if (metric == end) {
       std::vector<std::string_view> names;
-      for (const CustomMetric& one : plan.metrics) names.push_back(one.name);
+      for (const scenario::Metric& one : compiling.source.metrics) names.push_back(one.name.text);
       reading.diagnostics.add(
           record.name.mark,
           {.message = "unknown metric " + in_quotes(record.name.text),
@@ -297,6 +313,22 @@ void compile_records(const scenario::Step& source, TemplateMaker& templates, Com
     }
     out.records.push_back(std::move(recording));
   }
+}
+
+void compile_group(scenario::Mark mark, scenario::Reading& reading, Plan& plan, Workflow& workflow, Step& step) {
+  const std::vector<Tag>& tags = plan.steps[step.id].tags;
+  const auto tag = std::find_if(tags.begin(), tags.end(), [](const Tag& one) { return one.key == "group"; });
+  if (tag == tags.end() || std::holds_alternative<Block>(step.work)) return;
+  const auto metric = std::find_if(plan.metrics.begin(), plan.metrics.end(),
+                                   [&](const CustomMetric& one) { return one.name == group_metric(tag->value); }) -
+                      plan.metrics.begin();
+  auto known = std::find_if(workflow.groups.begin(), workflow.groups.end(),
+                            [&](uint16_t series) { return plan.series[series].metric == metric; });
+  if (known == workflow.groups.end()) {
+    if (!has_room(1, mark, plan, reading)) return;
+    known = workflow.groups.insert(known, series_of(static_cast<std::size_t>(metric), step.id, plan));
+  }
+  step.group = static_cast<uint16_t>(known - workflow.groups.begin());
 }
 
 }  // namespace bellwether::plan

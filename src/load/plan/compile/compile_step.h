@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "load/plan/compile/compile_data.h"
+#include "load/plan/compile/dag.h"
 #include "load/plan/compile/template.h"
 #include "load/plan/plan.h"
 #include "load/scenario/model.h"
@@ -56,6 +57,13 @@ std::vector<Check> compile_checks(const scenario::Step& step, StepId id, std::ve
 // The records of `step` of the plan's metrics: its own values, and those that its program may record.
 void compile_records(const scenario::Step& source, TemplateMaker& templates, Compiling& compiling, Plan& plan,
                      Step& out);
+// The key `if` of `step`.
+std::vector<Condition> compile_conditions(const scenario::Step& step, TemplateMaker& templates,
+                                          scenario::Reading& reading);
+// The time of the group that `step` belongs to, which is a metric of the plan already.
+void compile_group(scenario::Mark mark, scenario::Reading& reading, Plan& plan, Workflow& workflow, Step& step);
+// The orders of the steps of `out`, whose work is known.
+void compile_flow(const scenario::Workflow& source, const Dag& dag, const Plan& plan, Workflow& out);
 Extract compile_extract(const scenario::Extraction& extraction, SlotId slot, scenario::Reading& reading);
 
 }  // namespace bellwether::plan

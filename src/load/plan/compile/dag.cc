@@ -11,7 +11,7 @@ using scenario::in_quotes;
 
 Dag Dag::of_steps(const scenario::Workflow& workflow, Diagnostics& diagnostics) {
   std::vector<Node> nodes;
-  for (const scenario::Step& step : workflow.steps) nodes.push_back({step.name, step.after});
+  for (const scenario::Step& step : workflow.steps) nodes.push_back({step.name, step.after, step.holder});
   return {nodes,
           {"step ", workflow.name.text + ".", " comes after ", ", which is no step of this workflow",
            "the steps of workflow " + in_quotes(workflow.name.text), "after"},
@@ -36,21 +36,26 @@ Dag::Dag(const std::vector<Node>& nodes, const Words& words, Diagnostics& diagno
 }
 
 void Dag::connect(const std::vector<Node>& nodes, const Words& words, Diagnostics& diagnostics) {
-  std::vector<std::string_view> names;
-  names.reserve(nodes.size());
-  for (const Node& node : nodes) names.push_back(node.name.text);
+  for (const Node& node : nodes) holders_.push_back(node.holder);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    std::vector<std::string_view> others = names;
-    others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+    if (nodes[i].after.empty()) continue;
+    std::vector<std::string_view> others;
+    for (std::size_t other = 0; other < nodes.size(); ++other) {
+      if (other != i && holders_[other] == holders_[i]) others.push_back(nodes[other].name.text);
+    }
     for (const scenario::Text& name : nodes[i].after) {
-      const auto found = std::find(names.begin(), names.end(), name.text);
+      const auto found =
+          std::find_if(nodes.begin(), nodes.end(), [&](const Node& one) { return one.name.text == name.text; });
       if (diagnostics.full()) return;
-      if (found != names.end()) {
-        after_[i].push_back(static_cast<uint16_t>(found - names.begin()));
+      const bool is_there = found != nodes.end();
+      if (is_there && found->holder == holders_[i]) {
+        const auto before = static_cast<uint16_t>(found - nodes.begin());
+        if (std::find(after_[i].begin(), after_[i].end(), before) == after_[i].end()) after_[i].push_back(before);
         continue;
       }
       diagnostics.add(name.mark, {.message = words.one + in_quotes(words.prefix + nodes[i].name.text) + words.relation +
-                                             in_quotes(name.text) + words.unknown,
+                                             in_quotes(name.text) +
+                                             (is_there ? ", which is in another list of steps" : words.unknown),
                                   .found = in_quotes(name.text),
                                   .expected = scenario::one_of(others),
                                   .hint = scenario::did_you_mean(name.text, others)});
@@ -58,7 +63,7 @@ void Dag::connect(const std::vector<Node>& nodes, const Words& words, Diagnostic
   }
 }
 
-// Layer by layer; false when the remaining steps wait for each other.
+// False when the remaining steps wait for each other.
 bool Dag::arrange() {
   std::size_t left = after_.size();
   while (left > 0) {
@@ -80,9 +85,31 @@ bool Dag::arrange() {
       }
     }
     left -= layer.size();
-    layers_.push_back(std::move(layer));
+    order_.insert(order_.end(), layer.begin(), layer.end());
   }
   return true;
+}
+
+std::vector<uint16_t> Dag::held_by(std::optional<uint16_t> holder) const {
+  std::vector<uint16_t> out;
+  std::copy_if(order_.begin(), order_.end(), std::back_inserter(out),
+               [&](uint16_t step) { return holders_[step] == holder; });
+  return out;
+}
+
+bool Dag::before(std::size_t first, std::size_t second) const {
+  const auto [earlier, later] = apart(first, second);
+  return has_cycle_ || before_[later][earlier];
+}
+
+// A holder is in the list before those that it holds.
+std::pair<uint16_t, uint16_t> Dag::apart(std::size_t first, std::size_t second) const {
+  std::pair<uint16_t, uint16_t> out(static_cast<uint16_t>(first), static_cast<uint16_t>(second));
+  while (holders_[out.first] != holders_[out.second]) {
+    uint16_t& deeper = holders_[out.first] > holders_[out.second] ? out.first : out.second;
+    deeper = *holders_[deeper];
+  }
+  return out;
 }
 
 // Each remaining step comes after another remaining one: going back must meet a step twice.

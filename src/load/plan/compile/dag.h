@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "load/scenario/document.h"
@@ -19,17 +21,20 @@ class Dag {
   // The same for workflows and their `depends`.
   static Dag of_workflows(const std::vector<scenario::Workflow>& workflows, scenario::Diagnostics& diagnostics);
 
-  // Each step in the earliest layer that its `after` allows; in the order of the file within a layer.
-  const std::vector<std::vector<uint16_t>>& layers() const { return layers_; }
+  // The steps with this holder (none: those of the workflow itself), each after those that it comes after.
+  std::vector<uint16_t> held_by(std::optional<uint16_t> holder) const;
   // The steps that `step` directly comes after.
   const std::vector<uint16_t>& after(std::size_t step) const { return after_[step]; }
   // Whether step `first` has always ended when step `second` begins.
-  bool before(std::size_t first, std::size_t second) const { return has_cycle_ || before_[second][first]; }
+  bool before(std::size_t first, std::size_t second) const;
+  // The steps with the same holder that are or hold these two. The same one: one of the two holds the other.
+  std::pair<uint16_t, uint16_t> apart(std::size_t first, std::size_t second) const;
 
  private:
   struct Node {
     const scenario::Text& name;
     const std::vector<scenario::Text>& after;
+    std::optional<uint16_t> holder = std::nullopt;
   };
   // Their names in messages.
   struct Words {
@@ -47,7 +52,8 @@ class Dag {
 
   std::vector<std::vector<uint16_t>> after_;  // by step: the steps it directly comes after
   std::vector<std::vector<bool>> before_;     // by step: whether it comes after the other, directly or not
-  std::vector<std::vector<uint16_t>> layers_;
+  std::vector<std::optional<uint16_t>> holders_;
+  std::vector<uint16_t> order_;
   std::vector<bool> arranged_;
   bool has_cycle_ = false;
 };

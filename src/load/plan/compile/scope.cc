@@ -18,6 +18,8 @@ using Problem = scenario::Diagnostics::Problem;
 
 constexpr std::size_t kValuesMax = 10'000;  // of each kind, in one workflow
 
+constexpr std::string_view kRepeatIndex = "repeat.index";
+
 // Words that follow the name of a step: ${login.status}.
 constexpr std::array<std::string_view, 4> kParts{"json", "header", "body", "status"};
 
@@ -117,6 +119,7 @@ Scope::Resolved Scope::resolve(std::string_view expression, Moment at) {
   if (auto builtin = parse_builtin(expression)) {
     return std::move(*builtin);
   }
+  if (expression == kRepeatIndex) return resolve_repeat(at);
   const std::size_t dot = expression.find('.');
   const std::size_t bracket = expression.find('[');
   const std::string_view head = expression.substr(0, std::min(dot, bracket));
@@ -133,6 +136,20 @@ Scope::Resolved Scope::resolve(std::string_view expression, Moment at) {
     if (source_.steps[i].name.text == before_dot) return resolve_part(i, expression.substr(dot + 1), at);
   }
   return unknown_head(before_dot, expression, at);
+}
+
+// The round of the innermost step that repeats, the step itself included.
+Scope::Resolved Scope::resolve_repeat(Moment at) {
+  std::optional<uint16_t> step;
+  if (at.step < source_.steps.size()) step = static_cast<uint16_t>(at.step);
+  while (step && !out_.steps[*step].repeat) step = source_.steps[*step].holder;
+  if (!step) {
+    return tl::unexpected(Problem{.message = fmt::format("${{{}}} is known only in a step with 'repeat'", kRepeatIndex),
+                                  .hint = "give the step, or one that holds it, a key such as repeat: 3"});
+  }
+  std::optional<SlotId>& index = out_.steps[*step].repeat->index;
+  if (!index) index = new_slot(fmt::format("{}.{}", source_.steps[*step].name.text, kRepeatIndex));
+  return slot_piece(*index);
 }
 
 Scope::Resolved Scope::unknown_head(std::string_view head, std::string_view expression, Moment at) const {
@@ -269,10 +286,18 @@ Scope::Resolved Scope::not_before(std::size_t source, std::string_view what, std
         Problem{.message = fmt::format("step {} mentions its own {}", in_quotes(user), in_quotes(what)),
                 .hint = "mention it in a step after this one"});
   }
+  // The same list has both, or steps that hold them; of 'choose' only one of the two runs.
+  const auto [first, second] = dag_.apart(source, step);
+  const auto holder = source_.steps[first].holder;
+  const auto* block = holder ? std::get_if<scenario::Block>(&source_.steps[*holder].work) : nullptr;
   return tl::unexpected(
       Problem{.message = fmt::format("{} comes from step {}, which need not have ended when step {} begins",
                                      in_quotes(what), in_quotes(maker), in_quotes(user)),
-              .hint = fmt::format("add to step {}: after: [{}]", in_quotes(user), maker)});
+              .hint = first == second ? std::string("a step that holds steps makes no values")
+                      : block != nullptr && block->one
+                          ? std::string("only one of the steps of 'choose' runs")
+                          : fmt::format("add to step {}: after: [{}]", in_quotes(source_.steps[second].name.text),
+                                        source_.steps[first].name.text)});
 }
 
 Scope::Resolved Scope::resolve_part(std::size_t source, std::string_view part, Moment at) {
@@ -281,8 +306,9 @@ Scope::Resolved Scope::resolve_part(std::size_t source, std::string_view part, M
   if (const Variable* variable = find(source, part)) return slot_piece(variable->slot);
   const std::string_view word = part.substr(0, part.find('.'));
   const auto* code = std::get_if<scenario::Code>(&maker.work);
-  const bool is_action =
-      code != nullptr ? !code->sends : std::holds_alternative<std::vector<scenario::Pair>>(maker.work);
+  const bool is_action = code != nullptr ? !code->sends
+                                         : std::holds_alternative<std::vector<scenario::Pair>>(maker.work) ||
+                                               std::holds_alternative<scenario::Block>(maker.work);
   if (!contains(kParts, word) || is_action) {
     std::vector<std::string_view> names;
     if (!is_action) names.assign(kParts.begin(), kParts.end());

@@ -57,6 +57,7 @@ class Scope {
   Resolved resolve_element(std::string_view name, std::string_view which) const;
   Resolved resolve_part(std::size_t source, std::string_view part, Moment at);
   Resolved resolve_field(std::size_t data, std::string_view part);
+  Resolved resolve_repeat(Moment at);
   Resolved unknown_head(std::string_view head, std::string_view expression, Moment at) const;
   Resolved unknown(std::string_view name) const;
   Resolved not_before(std::size_t source, std::string_view what, std::size_t step) const;
