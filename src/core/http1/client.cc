@@ -211,6 +211,7 @@ task<void> Client::exchange_once(Session& session, const Request& request, Respo
       connection = co_await open(*request.origin, *request.limits, response, deadline, cancel);
       if (connection == nullptr) {
         response.done = runtime_.now();
+        if (watch_ != nullptr) watch_->received(session, response);
         co_return;
       }
     }
@@ -223,6 +224,7 @@ task<void> Client::exchange_once(Session& session, const Request& request, Respo
 
     // Send: nearly always one call takes everything.
     std::string_view bytes = bytes_to_send(session, request);
+    if (watch_ != nullptr) watch_->sent(session, *request.origin, bytes);
     std::string rest;
     bool in_one_call = true;
     Io io = stream.try_write(as_bytes(bytes));
@@ -245,8 +247,8 @@ task<void> Client::exchange_once(Session& session, const Request& request, Respo
     if (!in_one_call) response.sending = runtime_.now() - sent;
 
     // Receive. Reading right after sending would only cost a call: wait to be told.
-    ResponseReader reader(buffers_, request.method == "HEAD", request.want_body, request.limits->body_bytes_max,
-                          request.heads);
+    const bool want_body = request.want_body || (watch_ != nullptr && watch_->bodies);
+    ResponseReader reader(buffers_, request.method == "HEAD", want_body, request.limits->body_bytes_max, request.heads);
     auto state = ResponseReader::State::kMore;
     if (io.kind == Io::Kind::kError && response.error == ErrorKind::kNone) {
       // The peer may have answered before it closed; its answer is worth more than the broken pipe.
@@ -280,10 +282,12 @@ task<void> Client::exchange_once(Session& session, const Request& request, Respo
     const bool again = stale && connection->used && reader.bytes_received() == 0;
     if (again && idempotent(request.method) && !request.once) {
       // The server closed the kept connection while the request was on its way: not a failure of the request.
+      if (watch_ != nullptr) watch_->received(session, response);
       connection = nullptr;
       continue;
     }
     keep(session, request, response, reader, std::move(connection));
+    if (watch_ != nullptr) watch_->received(session, response);
     co_return;
   }
 }

@@ -382,7 +382,7 @@ struct Use {
   uint16_t from = 0;     // index into Plan::workflows; it has ended when this one begins
   uint16_t provide = 0;  // index into its provides
   std::string name;
-  std::optional<std::string> fallback;  // when it was not provided; none: a step that mentions it fails as `template`
+  std::optional<std::string> fallback;  // when it was not provided; none: the workflow does not begin
   bool is_list = false;                 // the fallback is then its only element
 };
 
@@ -468,6 +468,7 @@ struct Plan {
   std::vector<Program> programs;
   std::vector<CustomMetric> metrics;
   std::vector<Series> series;    // by step, in the order of the steps
+  std::vector<Tag> tags;         // of the run: each step has them, unless it has another value
   std::vector<HttpCall> tokens;  // constant requests for access tokens (RFC 6749, section 4.4)
 };
 

@@ -36,6 +36,8 @@ struct Delay {
 
 constexpr uint64_t kVusMax = 1'000'000;
 constexpr double kRateMax = 10e6;  // arrivals a second
+// Of a rate of the command line: unused ones cost nothing.
+constexpr uint32_t kUsersOfRate = 100;
 constexpr uint64_t kRetriesMax = 100;
 constexpr uint64_t kSigmaMax = 10;  // of a pause
 constexpr uint64_t kIterationsMax = 1'000'000'000'000;
@@ -343,6 +345,7 @@ struct Scenario {
   std::vector<Threshold> thresholds;
   OnLoss on_loss = OnLoss::kInconclusive;
   std::optional<Duration> timeout;
+  std::vector<std::pair<std::string, std::string>> tags;  // of the run
   std::vector<Feeder> data;
   std::vector<Metric> metrics;
 };

@@ -54,7 +54,7 @@ IterationRunner::IterationRunner(EngineState& state, const ProgramLoader* progra
     : state_(state),
       runtime_(state.runtime),
       recorder_(state.plan, runtime_, state.window, state.start),
-      client_(runtime_),
+      client_(runtime_, state.instruments.watch),
       tokens_(runtime_, state.plan, client_, callback_to<&IterationRunner::note>(*this)),
       loader_(programs),
       code_thread_{runtime_, client_.origins(), readers_, state.window, recorder_, tokens_.values()} {}
@@ -287,13 +287,34 @@ IterationRunner::Outcome IterationRunner::record(PreparedStep& step, const http1
   (response.error == ErrorKind::kNone ? vu.answered : vu.unanswered) = true;
   const Duration service = response.done - response.sent;
   const bool failed = step.evaluator().is_failure(response);
-  if (step.measured()) count(state_.window->steps[step.step().id], response, failed, due);
+  if (step.measured()) count(step.step().id, response, failed, due, vu);
   const bool all = step.evaluator().evaluate(response, service, vu.session.cookies, vu.values, state_.window->checks);
   return {failed, !failed && all};
 }
 
-inline void IterationRunner::count(metrics::StepWindow& counts, const http1::Response& response, bool failed,
-                                   Instant due) {
+// A row of the request log.
+void IterationRunner::log_request(plan::StepId step, const http1::Response& response, bool failed, Instant due,
+                                  const Vu& vu) {
+  const bool answered = response.error == ErrorKind::kNone;
+  const bool begun = response.started != Instant{};  // the exchange was
+  state_.instruments.requests->add({.began = (begun ? response.started : runtime_.now()).ns(),
+                                    .response = ((answered ? response.done : runtime_.now()) - due).ns(),
+                                    .service = answered ? (response.done - response.sent).ns() : -1,
+                                    .bytes_sent = response.bytes_sent,
+                                    .bytes_received = response.bytes_received,
+                                    .iteration = vu.iteration,
+                                    .vu = vu.number,
+                                    .status = static_cast<uint16_t>(response.status),
+                                    .step = step,
+                                    .error = response.error,
+                                    .failed = failed});
+}
+
+inline void IterationRunner::count(plan::StepId step, const http1::Response& response, bool failed, Instant due,
+                                   const Vu& vu) {
+  if (state_.instruments.requests != nullptr) [[unlikely]]
+    log_request(step, response, failed, due, vu);
+  metrics::StepWindow& counts = state_.window->steps[step];
   ++counts.count;
   counts.failed += failed ? 1 : 0;
   counts.bytes_sent += response.bytes_sent;
@@ -423,7 +444,7 @@ task<Flow> IterationRunner::run_code(WorkflowRun& run, Vu& vu, PreparedStep& ste
       http1::Response& response = code.begin_exchange();
       co_await client_.exchange(vu.session, code.request(), response, vu.cancel);
       (response.error == ErrorKind::kNone ? vu.answered : vu.unanswered) = true;
-      if (step.measured()) count_one(code, step, response, measures ? before : asked);
+      if (step.measured()) count_one(code, step, response, measures ? before : asked, vu);
       measures |= code.measured();
       asked += runtime_.now() - before;
     }
@@ -456,12 +477,12 @@ task<Flow> IterationRunner::run_code(WorkflowRun& run, Vu& vu, PreparedStep& ste
 }
 
 // One request of a program.
-void IterationRunner::count_one(const CodeRun& code, PreparedStep& step, const http1::Response& response, Instant due) {
-  metrics::StepWindow& counts = state_.window->steps[code.counts_at()];
+void IterationRunner::count_one(const CodeRun& code, PreparedStep& step, const http1::Response& response, Instant due,
+                                const Vu& vu) {
   if (code.measured()) {
-    count(counts, response, step.evaluator().is_failure(response), due);
+    count(code.counts_at(), response, step.evaluator().is_failure(response), due, vu);
   } else {
-    ++counts.left_out;
+    ++state_.window->steps[code.counts_at()].left_out;
   }
 }
 

@@ -48,8 +48,9 @@ class IterationRunner {
     bool failed = false;  // the request did
     bool good = false;    // and every check holds
   };
-  void count(metrics::StepWindow& counts, const http1::Response& response, bool failed, Instant due);
-  void count_one(const CodeRun& code, PreparedStep& step, const http1::Response& response, Instant due);
+  void count(plan::StepId step, const http1::Response& response, bool failed, Instant due, const Vu& vu);
+  void log_request(plan::StepId step, const http1::Response& response, bool failed, Instant due, const Vu& vu);
+  void count_one(const CodeRun& code, PreparedStep& step, const http1::Response& response, Instant due, const Vu& vu);
   Outcome record(PreparedStep& step, const http1::Response& response, Instant due, Vu& vu);
   static bool is_to_be_sent_again(const plan::Retry& retry, const http1::Response& response, bool failed);
   void record_metrics(const PreparedStep& step, const Vu& vu) {

@@ -246,15 +246,18 @@ void compile_executor(const scenario::Workflow& source, Workflow& out) {
   }
 }
 
-// Those of the workflow, and the step's own, which win.
-std::vector<Tag> tags_of(const scenario::Workflow& workflow, const scenario::Step& step) {
+// The step's own win over those of the workflow, and these over those of the run.
+std::vector<Tag> tags_of(const std::vector<Tag>& of_run, const scenario::Workflow& workflow,
+                         const scenario::Step& step) {
   std::vector<Tag> out;
+  const auto add = [&out](const Tag& tag) {
+    const bool known = std::any_of(out.begin(), out.end(), [&](const Tag& one) { return one.key == tag.key; });
+    if (!known) out.push_back(tag);
+  };
   for (const std::vector<scenario::Pair>& tags : {step.tags, workflow.tags}) {
-    for (const scenario::Pair& tag : tags) {
-      const bool known = std::any_of(out.begin(), out.end(), [&](const Tag& one) { return one.key == tag.name.text; });
-      if (!known) out.push_back({tag.name.text, tag.value.text});
-    }
+    for (const scenario::Pair& tag : tags) add({tag.name.text, tag.value.text});
   }
+  for (const Tag& tag : of_run) add(tag);
   return out;
 }
 
@@ -274,7 +277,7 @@ void name_steps(const scenario::Workflow& source, uint16_t workflow, scenario::D
                             .index = static_cast<uint16_t>(out.steps.size() - 1),
                             .name = fmt::format("{}.{}", source.name.text, name),
                             .measured = scenario::is_test_step(step),
-                            .tags = tags_of(source, step)});
+                            .tags = tags_of(plan.tags, source, step)});
     };
     add(step.name.text);
     const auto* code = std::get_if<scenario::Code>(&step.work);
@@ -363,6 +366,7 @@ Plan compile(const scenario::Scenario& source, const scenario::Sources& sources,
   plan.name = source.name;
   plan.on_loss = on_loss_of(source.on_loss);
   plan.timeout = source.timeout;
+  for (const auto& [key, value] : source.tags) plan.tags.push_back({key, value});
   compile_metrics(source, reading, plan);
   compiling.data = compile_data(source, sources, reading);
   for (std::size_t i = 0; i < source.workflows.size(); ++i) {
