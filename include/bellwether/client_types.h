@@ -107,7 +107,8 @@ struct Scenario {
   std::optional<std::uint64_t> iterations;  // of each workflow
   std::vector<Stage> stages;
   bool stages_of_rate = false;
-  std::vector<std::pair<std::string, std::string>> tags;  // of all steps; those of the scenario win
+  std::vector<std::pair<std::string, std::string>> hosts;  // IP or IP:PORT of host names, in place of their look-up
+  std::vector<std::pair<std::string, std::string>> tags;   // of all steps; those of the scenario win
   // Of a URL only.
   std::string method;  // empty: GET
   std::vector<std::pair<std::string, std::string>> headers;

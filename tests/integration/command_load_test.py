@@ -72,6 +72,54 @@ class CommandLoad(Served):
         self.load(self.server.url, "-n", "1", "-X", "POST", "-b", f"@{file}")
         self.assertEqual(self.server.requests[0].body, b"\x00one\r\ntwo\xff")
 
+    # --- connections ---
+
+    def test_a_host_may_have_an_address_of_its_own(self):
+        url = "http://shop.example/"
+        self.load(url, "-n", "1", "--resolve", f"shop.example=127.0.0.1:{self.server.port}")
+        self.load(f"""\
+defaults: {{http: {{hosts: {{shop.example: "127.0.0.1:{self.server.port}"}}}}}}
+workflows: {{w: {{vus: 1, iterations: 1, steps: {{s: {{http: {{get: "{url}"}}}}}}}}}}
+""")
+        self.assertEqual([request.header("host") for request in self.server.requests], ["shop.example"] * 2)
+        for place in ("shop.example", "shop.example=elsewhere", "=127.0.0.1"):
+            self.assert_refused(self.bellwether("run", url, "--resolve", place), "--resolve" if place[0] == "=" or
+                                "=" not in place else "wrong address 'elsewhere'")
+
+    def test_connections_come_from_the_local_addresses_in_turn(self):
+        peers = []
+        respond = self.server.respond
+
+        def remember(request, connection):
+            peers.append(connection.sock.getpeername()[0])
+            return respond(request, connection)
+        self.server.respond = remember
+        self.load(self.server.url, "-n", "6", "--vus", "3", "--cores", "1", "--local-ips", "127.0.0.2,127.0.0.3")
+        self.assertEqual(set(peers), {"127.0.0.2", "127.0.0.3"})
+        self.assert_refused(self.bellwether("run", self.server.url, "--local-ips", "192.0.2.77"), "no address of this")
+        self.assert_refused(self.bellwether("run", self.server.url, "--local-ips", "x"), "no IP address")
+
+    def connections(self, workflow="", http=""):
+        before = self.server.connections
+        self.load(f"""\
+workflows:
+  w:
+    vus: 1
+    iterations: 3
+    {workflow}
+    steps:
+      a: {{http: {{get: "{self.server.url}/a"{http}}}}}
+      b: {{after: a, http: {{get: "{self.server.url}/b"{http}}}}}
+""")
+        return self.server.connections - before
+
+    def test_connections_may_end_with_the_iteration_or_the_request(self):
+        self.assertEqual(self.connections(), 1)
+        self.assertEqual(self.connections(workflow="keep_connections: false"), 3)
+        self.assertEqual({request.header("connection") for request in self.server.requests}, {None})
+        self.assertEqual(self.connections(http=", keep_alive: false"), 6)
+        self.assertEqual(self.server.requests[-1].header("connection"), "close")
+
     # --- the request log ---
 
     def test_the_request_log_has_a_row_for_each_request(self):

@@ -135,6 +135,7 @@ task<void> Client::exchange(Session& session, const Request& request, Response& 
     hop = next.request(*request.limits, request.want_body);
     hop.origin = *origin;
     hop.proxies = request.proxies;
+    hop.fresh = request.fresh;
     if (hop.origin == request.origin) hop.digest = request.digest;
     ++response.redirects;
     response.status = 0;
@@ -205,7 +206,7 @@ void Client::put_cookies(const CookieJar& cookies, const Request& request) {
 
 task<void> Client::exchange_once(Session& session, const Request& request, Response& response, Instant deadline,
                                  runtime::Cancellation* cancel) {
-  std::unique_ptr<Connection> connection = session.take_idle(*request.origin);
+  std::unique_ptr<Connection> connection = request.fresh ? nullptr : session.take_idle(*request.origin);
   while (true) {
     if (connection == nullptr) {
       connection = co_await open(*request.origin, *request.limits, response, deadline, cancel);
@@ -304,7 +305,7 @@ void Client::keep(Session& session, const Request& request, Response& response, 
       session.cookies.store_all(response.buffer->head, request.origin->host, request.target, runtime_.wall_now());
     }
   }
-  if (response.error != ErrorKind::kNone || !reader.reusable()) return;
+  if (response.error != ErrorKind::kNone || !reader.reusable() || request.fresh) return;
   connection->used = true;
   if (!connection->stream->idle_and_open()) {
     // A read that filled its buffer exactly leaves it open whether more waits: ask.
@@ -361,6 +362,14 @@ task<std::vector<IpAddress>> addresses_to_try(runtime::Runtime& runtime, Origin&
 
 }  // namespace
 
+std::optional<IpAddress> Client::source_for(IpAddress server) {
+  for (std::size_t tries = 0; tries < sources_.size(); ++tries) {
+    const IpAddress one = sources_[next_source_++ % sources_.size()];
+    if (one.is_v4() == server.is_v4()) return one;
+  }
+  return std::nullopt;
+}
+
 task<std::unique_ptr<Connection>> Client::open(Origin& origin, const CallLimits& limits, Response& response,
                                                Instant deadline, runtime::Cancellation* cancel) {
   Instant began = runtime_.read_clock();
@@ -375,6 +384,7 @@ task<std::unique_ptr<Connection>> Client::open(Origin& origin, const CallLimits&
   for (const IpAddress address : addresses) {
     runtime::ConnectOptions options;
     options.timeout = left(limits.connect_timeout);
+    options.source = source_for(address);
     auto stream = co_await runtime_.connect({address, origin.next_hop_port()}, options, cancel);
     if (stream) {
       connection->stream = std::move(*stream);

@@ -11,6 +11,8 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -110,6 +112,7 @@ struct Request {
   HeadMemory* heads = nullptr;         // of earlier responses to such requests; may be left out
   const Proxies* proxies = nullptr;    // of the origin, and of redirects; nullptr: none
   bool want_body = false;              // keep (and decode) the body for checks and extraction; else it is only counted
+  bool fresh = false;                  // on a connection of its own, which is closed after it
   bool once = false;                   // not sent again when a kept connection turns out closed, with any method
 };
 
@@ -149,8 +152,11 @@ class ResponseReader;
 
 class Client {
  public:
-  // `watch` may be nullptr.
-  explicit Client(runtime::Runtime& runtime, const ExchangeWatch* watch = nullptr) : runtime_(runtime), watch_(watch) {}
+  // `watch` may be nullptr. Connections take turns among the addresses `sources` of the family of the server; without
+  // one the kernel chooses. Both must outlive the client.
+  explicit Client(runtime::Runtime& runtime, const ExchangeWatch* watch = nullptr,
+                  std::span<const runtime::IpAddress> sources = {})
+      : runtime_(runtime), watch_(watch), sources_(sources) {}
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
@@ -174,10 +180,13 @@ class Client {
   runtime::task<void> exchange_authenticated(Session& session, const Request& request, Response& response,
                                              Instant deadline, runtime::Cancellation* cancel);
   std::string_view bytes_to_send(const Session& session, const Request& request);
+  std::optional<runtime::IpAddress> source_for(runtime::IpAddress server);
   void put_cookies(const CookieJar& cookies, const Request& request);
 
   runtime::Runtime& runtime_;
   const ExchangeWatch* watch_;
+  std::span<const runtime::IpAddress> sources_;
+  std::size_t next_source_ = 0;
   OriginTable origins_;
   BufferPool buffers_;
   std::string scratch_;  // a request put together for sending; only until the first write returns

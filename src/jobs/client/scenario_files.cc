@@ -140,6 +140,7 @@ bellwether::Result<plan::Bundled> bundle_of_url(const Scenario& from) {
   if (from.duration) quick.duration = duration_of(*from.duration);
   quick.load = load_of(from);
   quick.tags = from.tags;
+  quick.hosts = from.hosts;
   quick.rate_per_s = from.rate_per_s;
   if (from.timeout) quick.timeout = duration_of(*from.timeout);
   quick.skip_tls_verify = !from.verify_certificate;
@@ -204,6 +205,8 @@ std::string wrong_with(const Scenario& from) {
   if (from.duration && *from.duration <= Span::zero()) return "the duration must be more than 0";
   if (from.timeout && *from.timeout <= Span::zero()) return "the timeout must be more than 0";
   if (from.rate_per_s && !(*from.rate_per_s > 0)) return "the rate must be more than 0";
+  if (from.hosts.size() > scenario::kHostsMax)
+    return fmt::format("at most {} hosts have addresses", scenario::kHostsMax);
   std::string wrong = wrong_with_load(from);
   return wrong.empty() ? wrong_with_tags(from) : wrong;
 }
@@ -367,6 +370,7 @@ tl::expected<plan::Bundled, ScenarioTrouble> bundle_of(const Scenario& from, con
   if (from.timeout) sources.overrides.timeout = duration_of(*from.timeout);
   sources.overrides.load = load_of(from);
   sources.overrides.tags = from.tags;
+  sources.overrides.hosts = from.hosts;
   const std::string name = sources.file_name;
   if (script::lua::is_script(name)) {
     auto text = described_script(sources, machine, may);

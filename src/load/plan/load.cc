@@ -215,6 +215,10 @@ Result<Plan> make_plan(const QuickRun& run) {
   for (const char c : call.method) step.name += ascii_lower(c);
   step.work = std::move(call);
   workflow.layers = {{0}};
+  for (const auto& [host, place] : run.hosts) {
+    BW_TRY(auto one, parse_host_place(host, place));
+    plan.hosts.push_back(std::move(one));
+  }
   for (const auto& [key, value] : run.tags) plan.tags.push_back({key, value});
   plan.steps.push_back({.workflow = 0,
                         .index = 0,

@@ -425,6 +425,31 @@ thresholds: {"http_reqs{build:7}": "count>0"}
   EXPECT_EQ(plan.thresholds.at(0).tags, (std::vector<Tag>{{"build", "7"}}));
 }
 
+TEST(Load, hosts_have_addresses_of_their_own_and_those_of_the_command_line_win) {
+  TestSources sources(R"yaml(
+defaults: {http: {hosts: {a: 10.0.0.7, b: "[::1]:80", c: "::2"}, keep_alive: false}}
+workflows:
+  w: {vus: 1, duration: 1s, keep_connections: false,
+      steps: {a: {http: {get: "http://a/"}}, b: {http: {get: "http://b/", keep_alive: true}}}}
+)yaml");
+  sources.overrides.hosts = {{"a", "10.0.0.8:81"}};
+  const Plan plan = plan_from(sources);
+  ASSERT_EQ(plan.hosts.size(), 4u);
+  EXPECT_EQ(plan.hosts[0].address, "10.0.0.7");
+  EXPECT_EQ(plan.hosts[1].address, "::1");
+  EXPECT_EQ(plan.hosts[1].port, 80);
+  EXPECT_EQ(plan.hosts[2].address, "::2");
+  EXPECT_EQ(plan.hosts[3].host, "a");
+  EXPECT_EQ(plan.hosts[3].port, 81);
+  EXPECT_FALSE(call_of(plan, 0).keep_alive);
+  EXPECT_TRUE(call_of(plan, 1).keep_alive);
+  EXPECT_FALSE(plan.workflows[0].keeps_connections);
+  TestSources wrong(
+      "defaults: {http: {hosts: {a: elsewhere}}}\n"
+      "workflows: {w: {vus: 1, duration: 1s, steps: {a: {http: {get: 'http://a/'}}}}}\n");
+  EXPECT_NE(wrong.errors().find("wrong address 'elsewhere' of host 'a'"), std::string::npos) << wrong.errors();
+}
+
 class Examples : public testing::TestWithParam<std::string> {};
 
 std::string content_of(const std::string& path) {

@@ -166,6 +166,7 @@ struct HttpCall {
   Duration tls_timeout = Duration::seconds(10);
   Duration first_byte_timeout = Duration::seconds(60);
   uint16_t redirects_max = 10;  // 0: a redirect is a plain response
+  bool keep_alive = true;       // else a connection for each request
   bool compressed = false;      // send Accept-Encoding: gzip, br, zstd
   bool tls_verify = true;
   // Certificates to trust, PEM, shared by the steps that trust the same ones; null: the system's.
@@ -401,6 +402,7 @@ struct Workflow {
   uint16_t slot_count = 0;
   std::vector<std::string> slot_names;  // for messages: the expression of each slot, as the user wrote it
   bool keeps_cookies = false;           // from one iteration of a user to its next; else each begins without any
+  bool keeps_connections = true;        // the same of connections
   bool is_teardown = false;             // it runs after all others, also after a stop of the run
   std::vector<Feed> feeds;              // those that its templates mention
   std::optional<Duration> timeout;      // from its earliest begin: then it is killed
@@ -457,8 +459,16 @@ struct Program {
   std::vector<Module> modules = {};         // of a script: those that it requires
 };
 
+// An address in place of the look-up of a host name. `port` 0: that of the URL.
+struct HostPlace {
+  std::string host;
+  std::string address;
+  uint16_t port = 0;
+};
+
 struct Plan {
   std::string name;
+  std::vector<HostPlace> hosts;  // of one name the last holds
   std::vector<Workflow> workflows;
   std::vector<StepInfo> steps;
   std::vector<CheckInfo> checks;

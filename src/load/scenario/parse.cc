@@ -270,6 +270,7 @@ void put_load(const Overrides& overrides, Workflow& workflow) {
 void apply_overrides(const Overrides& overrides, Scenario& scenario, Diagnostics& diagnostics) {
   if (overrides.timeout) scenario.timeout = overrides.timeout;
   scenario.tags = overrides.tags;
+  for (const auto& [name, place] : overrides.hosts) scenario.http.hosts.push_back({{name, {}}, {place, {}}});
   bool took_load = false;
   bool took_vus = false;
   bool took_duration = false;

@@ -60,7 +60,8 @@ struct Overrides {
   std::optional<double> rate_per_s;
   std::optional<Duration> timeout;
   NewLoad load;
-  std::vector<std::pair<std::string, std::string>> tags;  // of all steps; those of the scenario win
+  std::vector<std::pair<std::string, std::string>> hosts;  // IP or IP:PORT of host names; over those of the scenario
+  std::vector<std::pair<std::string, std::string>> tags;   // of all steps; those of the scenario win
 };
 
 struct Sources {

@@ -54,12 +54,18 @@ IterationRunner::IterationRunner(EngineState& state, const ProgramLoader* progra
     : state_(state),
       runtime_(state.runtime),
       recorder_(state.plan, runtime_, state.window, state.start),
-      client_(runtime_, state.instruments.watch),
+      client_(runtime_, state.instruments.watch, state.instruments.sources),
       tokens_(runtime_, state.plan, client_, callback_to<&IterationRunner::note>(*this)),
       loader_(programs),
       code_thread_{runtime_, client_.origins(), readers_, state.window, recorder_, tokens_.values()} {}
 
 Status IterationRunner::prepare(WorkflowRun& run) {
+  std::vector<http1::HostOverride> hosts;
+  for (const plan::HostPlace& one : state_.plan.hosts) {
+    BW_TRY(const auto address, runtime::IpAddress::parse(one.address));
+    hosts.push_back({one.host, {address, one.port}});
+  }
+  client_.origins().override_hosts(std::move(hosts));
   for (const plan::Step& step : run.workflow.steps) {
     BW_TRY(auto prepared,
            PreparedStep::prepare(step, state_.plan.steps[step.id].measured, client_.origins(), readers_));
@@ -94,6 +100,7 @@ task<Flow> IterationRunner::run(WorkflowRun& run, Vu& vu, Instant due) {
   if (run.may_leave_out) vu.left_out.assign(run.steps.size(), false);
   if (!run.programs.empty()) begin_code_iteration(run, vu);
   if (!run.workflow.keeps_cookies) vu.session.cookies.clear();
+  if (!run.workflow.keeps_connections) vu.session.close_idle();
   Flow flow = Flow::kGoOn;
   for (const std::vector<uint16_t>& layer : run.workflow.layers) {
     if (layer.size() == 1) {
@@ -292,28 +299,11 @@ IterationRunner::Outcome IterationRunner::record(PreparedStep& step, const http1
   return {failed, !failed && all};
 }
 
-// A row of the request log.
-void IterationRunner::log_request(plan::StepId step, const http1::Response& response, bool failed, Instant due,
-                                  const Vu& vu) {
-  const bool answered = response.error == ErrorKind::kNone;
-  const bool begun = response.started != Instant{};  // the exchange was
-  state_.instruments.requests->add({.began = (begun ? response.started : runtime_.now()).ns(),
-                                    .response = ((answered ? response.done : runtime_.now()) - due).ns(),
-                                    .service = answered ? (response.done - response.sent).ns() : -1,
-                                    .bytes_sent = response.bytes_sent,
-                                    .bytes_received = response.bytes_received,
-                                    .iteration = vu.iteration,
-                                    .vu = vu.number,
-                                    .status = static_cast<uint16_t>(response.status),
-                                    .step = step,
-                                    .error = response.error,
-                                    .failed = failed});
-}
-
 inline void IterationRunner::count(plan::StepId step, const http1::Response& response, bool failed, Instant due,
                                    const Vu& vu) {
-  if (state_.instruments.requests != nullptr) [[unlikely]]
-    log_request(step, response, failed, due, vu);
+  if (state_.instruments.requests != nullptr) [[unlikely]] {
+    state_.instruments.requests->add(row_of(step, response, failed, due, vu.number, vu.iteration, runtime_.now()));
+  }
   metrics::StepWindow& counts = state_.window->steps[step];
   ++counts.count;
   counts.failed += failed ? 1 : 0;

@@ -49,7 +49,6 @@ class IterationRunner {
     bool good = false;    // and every check holds
   };
   void count(plan::StepId step, const http1::Response& response, bool failed, Instant due, const Vu& vu);
-  void log_request(plan::StepId step, const http1::Response& response, bool failed, Instant due, const Vu& vu);
   void count_one(const CodeRun& code, PreparedStep& step, const http1::Response& response, Instant due, const Vu& vu);
   Outcome record(PreparedStep& step, const http1::Response& response, Instant due, Vu& vu);
   static bool is_to_be_sent_again(const plan::Retry& retry, const http1::Response& response, bool failed);

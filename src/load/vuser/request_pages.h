@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "core/base/handover.h"
 #include "core/http1/client.h"
@@ -29,6 +30,24 @@ struct RequestRow {
   http1::ErrorKind error;
   bool failed;
 };
+
+// `due`: the time at which the request should have begun, `now`: the present.
+inline RequestRow row_of(plan::StepId step, const http1::Response& response, bool failed, Instant due, uint32_t vu,
+                         uint64_t iteration, Instant now) {
+  const bool answered = response.error == http1::ErrorKind::kNone;
+  const bool begun = response.started != Instant{};  // the exchange was
+  return {.began = (begun ? response.started : now).ns(),
+          .response = ((answered ? response.done : now) - due).ns(),
+          .service = answered ? (response.done - response.sent).ns() : -1,
+          .bytes_sent = response.bytes_sent,
+          .bytes_received = response.bytes_received,
+          .iteration = iteration,
+          .vu = vu,
+          .status = static_cast<uint16_t>(response.status),
+          .step = step,
+          .error = response.error,
+          .failed = failed};
+}
 
 class RequestPages {
  public:
@@ -97,6 +116,7 @@ class RequestPages {
 struct Instruments {
   RequestPages* requests = nullptr;             // nullptr: they are not recorded
   const http1::ExchangeWatch* watch = nullptr;  // nullptr: nobody watches
+  std::span<const runtime::IpAddress> sources;  // of connections; none: the kernel chooses
 };
 
 }  // namespace bellwether::vuser

@@ -25,6 +25,7 @@ RecordedScenario full_record() {
   record.overrides = {.vus = 7, .duration = Duration::seconds(3), .rate_per_s = 12.5};
   record.overrides.load.iterations = 3;
   record.overrides.tags = {{"build", "7"}};
+  record.overrides.hosts = {{"h", "::1"}};
   record.files.emplace(RecordedScenario::FileQuestion{"a.json", 10}, "{}");
   record.files.emplace(RecordedScenario::FileQuestion{"a.json", 20}, "");
   record.files.emplace(RecordedScenario::FileQuestion{"gone", 10}, fail(Errc::kNotFound, "no such file"));
@@ -47,7 +48,8 @@ QuickRun full_quick_run() {
           .tls_ca = "-----BEGIN CERTIFICATE-----",
           .tls_ca_name = "ca.pem",
           .load = {.iterations = {}, .stages = {{Duration::zero(), 0.5}, {Duration::seconds(2), 3}}, .of_rates = true},
-          .tags = {{"build", "7"}}};
+          .tags = {{"build", "7"}},
+          .hosts = {{"h", "10.0.0.7:80"}}};
 }
 
 Bundle travelled(const Bundle& bundle) {
@@ -69,6 +71,7 @@ TEST(BundleCodec, a_scenario_arrives_as_it_left) {
   EXPECT_EQ(got.overrides.rate_per_s, sent.overrides.rate_per_s);
   EXPECT_EQ(got.overrides.load.iterations, sent.overrides.load.iterations);
   EXPECT_EQ(got.overrides.tags, sent.overrides.tags);
+  EXPECT_EQ(got.overrides.hosts, sent.overrides.hosts);
   EXPECT_EQ(got.variables, sent.variables);
   ASSERT_EQ(got.files.size(), sent.files.size());
   for (const auto& [question, answer] : sent.files) {
@@ -103,6 +106,7 @@ TEST(BundleCodec, a_url_arrives_as_it_left) {
   EXPECT_DOUBLE_EQ(got.load.stages[0].target, 0.5);
   EXPECT_TRUE(got.load.of_rates);
   EXPECT_EQ(got.tags, sent.tags);
+  EXPECT_EQ(got.hosts, sent.hosts);
   const auto plain = std::get<QuickRun>(travelled(QuickRun{.url = "http://h/"}));
   EXPECT_FALSE(plain.body);
   EXPECT_FALSE(plain.rate_per_s);

@@ -333,6 +333,7 @@ void compile_workflow(const scenario::Workflow& source, Compiling& compiling, Pl
   const Dag dag = Dag::of_steps(source, compiling.reading.diagnostics);
   out.layers = dag.layers();
   out.keeps_cookies = source.keeps_cookies;
+  out.keeps_connections = source.keeps_connections;
   out.is_teardown = source.is_teardown;
   Scope scope(source, dag, compiling.data, compiling.reading, out);
   for (std::size_t i = 0; i < source.steps.size(); ++i) {
@@ -367,6 +368,11 @@ Plan compile(const scenario::Scenario& source, const scenario::Sources& sources,
   plan.on_loss = on_loss_of(source.on_loss);
   plan.timeout = source.timeout;
   for (const auto& [key, value] : source.tags) plan.tags.push_back({key, value});
+  for (const scenario::Pair& pair : source.http.hosts) {
+    auto place = parse_host_place(pair.name.text, pair.value.text);
+    if (place) plan.hosts.push_back(std::move(*place));
+    if (!place) reading.diagnostics.add(pair.value.mark, {.message = place.error().message});
+  }
   compile_metrics(source, reading, plan);
   compiling.data = compile_data(source, sources, reading);
   for (std::size_t i = 0; i < source.workflows.size(); ++i) {
