@@ -86,19 +86,6 @@ workflows: {{w: {{vus: 1, iterations: 1, steps: {{s: {{http: {{get: "{url}"}}}}}
             self.assert_refused(self.bellwether("run", url, "--resolve", place), "--resolve" if place[0] == "=" or
                                 "=" not in place else "wrong address 'elsewhere'")
 
-    def test_connections_come_from_the_local_addresses_in_turn(self):
-        peers = []
-        respond = self.server.respond
-
-        def remember(request, connection):
-            peers.append(connection.sock.getpeername()[0])
-            return respond(request, connection)
-        self.server.respond = remember
-        self.load(self.server.url, "-n", "6", "--vus", "3", "--cores", "1", "--local-ips", "127.0.0.2,127.0.0.3")
-        self.assertEqual(set(peers), {"127.0.0.2", "127.0.0.3"})
-        self.assert_refused(self.bellwether("run", self.server.url, "--local-ips", "192.0.2.77"), "no address of this")
-        self.assert_refused(self.bellwether("run", self.server.url, "--local-ips", "x"), "no IP address")
-
     def connections(self, workflow="", http=""):
         before = self.server.connections
         self.load(f"""\

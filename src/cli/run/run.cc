@@ -48,7 +48,6 @@ struct RunSettings {
   script::lua::Permissions scripts;
   std::string store;        // the file in which the run is kept; empty: in none
   std::string request_log;  // empty: none
-  std::vector<runtime::IpAddress> sources;
   std::optional<vuser::HttpDebug::Options> http_debug;
 };
 
@@ -178,12 +177,6 @@ Result<int> run_session(const plan::Plan& plan, const RunSettings& settings) {
   options.pin = settings.pin;
   options.seed = settings.seed;
   options.scripts = settings.scripts;
-  options.sources = settings.sources;
-  for (const runtime::IpAddress source : settings.sources) {
-    if (const auto bound = control->bind_udp({source, 0}); !bound) {
-      return fail(bound.error().code, "--local-ips: {} is no address of this machine", source.to_string());
-    }
-  }
   std::unique_ptr<node::RequestLog> request_log;
   if (!settings.request_log.empty()) {
     BW_TRY(request_log, node::RequestLog::open(settings.request_log, plan));
@@ -238,7 +231,7 @@ struct RunArguments {
   std::string what;
   std::vector<std::string> sets;
   std::vector<std::string> outs;
-  std::vector<std::string> headers, stages, tags, hosts, local_ips;
+  std::vector<std::string> headers, stages, tags, hosts;
   uint64_t iterations = 0;
   std::string vus, duration, rate, timeout, method, body, pin, ca_file, request_log, http_debug;
   std::string ui;
@@ -352,11 +345,6 @@ Result<RunSettings> settings_of(const RunArguments& arguments) {
   settings.scripts = arguments.scripts;
   BW_TRY(settings.ui, ui_of(arguments.ui.empty() && !arguments.http_debug.empty() ? "ci" : arguments.ui));
   settings.request_log = arguments.request_log;
-  for (const std::string& text : arguments.local_ips) {
-    const auto source = runtime::IpAddress::parse(text);
-    if (!source) return fail(Errc::kInvalid, "--local-ips: '{}' is no IP address", text);
-    settings.sources.push_back(*source);
-  }
   if (!arguments.http_debug.empty()) {
     const bool full = arguments.http_debug == "full";
     if (!full && arguments.http_debug != "head") {
@@ -395,11 +383,10 @@ Result<int> run_command(const RunArguments& arguments) {
           "--cores, --pin and --ignore-limits are of this machine, and with --cluster or BELLWETHER_CLUSTER the "
           "workers of the cluster run the load");
     }
-    if (!arguments.local_ips.empty() || !arguments.request_log.empty() || !arguments.http_debug.empty()) {
+    if (!arguments.request_log.empty() || !arguments.http_debug.empty()) {
       return fail(
           Errc::kInvalid,
-          "--local-ips, --request-log and --http-debug are of this machine: the workers of a cluster have their "
-          "own addresses, and keep no single requests");
+          "--request-log and --http-debug are of this machine: the workers of a cluster keep no single requests");
     }
     FollowOptions options;
     options.ui = settings.ui;
@@ -446,10 +433,6 @@ void add_run(CLI::App& app, int& exit_code) {
   command->add_option("--pin", arguments->pin, "Processors for the load threads, for example 1 or 0,2-3");
   add_list(command, "--resolve", arguments->hosts, "Connect to this address in place of the look-up of the host")
       ->type_name("HOST=IP[:PORT]");
-  add_list(command, "--local-ips", arguments->local_ips,
-           "Addresses of this machine from which connections come, in turn")
-      ->type_name("IP,…")
-      ->delimiter(',');
   add_text(command, "--request-log", arguments->request_log, "FILE",
            "Write a row for each measured request: FILE.csv or FILE.jsonl");
   command->add_flag("--http-debug{head}", arguments->http_debug,

@@ -362,14 +362,6 @@ task<std::vector<IpAddress>> addresses_to_try(runtime::Runtime& runtime, Origin&
 
 }  // namespace
 
-std::optional<IpAddress> Client::source_for(IpAddress server) {
-  for (std::size_t tries = 0; tries < sources_.size(); ++tries) {
-    const IpAddress one = sources_[next_source_++ % sources_.size()];
-    if (one.is_v4() == server.is_v4()) return one;
-  }
-  return std::nullopt;
-}
-
 task<std::unique_ptr<Connection>> Client::open(Origin& origin, const CallLimits& limits, Response& response,
                                                Instant deadline, runtime::Cancellation* cancel) {
   Instant began = runtime_.read_clock();
@@ -384,7 +376,6 @@ task<std::unique_ptr<Connection>> Client::open(Origin& origin, const CallLimits&
   for (const IpAddress address : addresses) {
     runtime::ConnectOptions options;
     options.timeout = left(limits.connect_timeout);
-    options.source = source_for(address);
     auto stream = co_await runtime_.connect({address, origin.next_hop_port()}, options, cancel);
     if (stream) {
       connection->stream = std::move(*stream);

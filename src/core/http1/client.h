@@ -11,8 +11,6 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -152,11 +150,8 @@ class ResponseReader;
 
 class Client {
  public:
-  // `watch` may be nullptr. Connections take turns among the addresses `sources` of the family of the server; without
-  // one the kernel chooses. Both must outlive the client.
-  explicit Client(runtime::Runtime& runtime, const ExchangeWatch* watch = nullptr,
-                  std::span<const runtime::IpAddress> sources = {})
-      : runtime_(runtime), watch_(watch), sources_(sources) {}
+  // `watch` may be nullptr; it must outlive the client.
+  explicit Client(runtime::Runtime& runtime, const ExchangeWatch* watch = nullptr) : runtime_(runtime), watch_(watch) {}
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
@@ -180,13 +175,10 @@ class Client {
   runtime::task<void> exchange_authenticated(Session& session, const Request& request, Response& response,
                                              Instant deadline, runtime::Cancellation* cancel);
   std::string_view bytes_to_send(const Session& session, const Request& request);
-  std::optional<runtime::IpAddress> source_for(runtime::IpAddress server);
   void put_cookies(const CookieJar& cookies, const Request& request);
 
   runtime::Runtime& runtime_;
   const ExchangeWatch* watch_;
-  std::span<const runtime::IpAddress> sources_;
-  std::size_t next_source_ = 0;
   OriginTable origins_;
   BufferPool buffers_;
   std::string scratch_;  // a request put together for sending; only until the first write returns

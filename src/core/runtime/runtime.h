@@ -11,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -107,8 +106,7 @@ struct Readiness {
 
 struct ConnectOptions {
   Duration timeout = Duration::seconds(10);
-  bool no_delay = true;             // TCP_NODELAY
-  std::optional<IpAddress> source;  // of this machine, and of the family of the other end; none: the kernel chooses
+  bool no_delay = true;  // TCP_NODELAY
   // The most written bytes that may wait in the kernel to be sent (TCP_NOTSENT_LOWAT): a writer with urgent data waits
   // behind no more than these. 0: the kernel's limit.
   uint32_t unsent = 0;

@@ -27,7 +27,6 @@ Status LoadGroup::prepare() {
     one.tally_every = options_.tally_every;
     one.programs = options_.programs;
     one.instruments.watch = options_.watch;
-    one.instruments.sources = options_.sources;
     if (options_.request_log != nullptr) one.instruments.requests = &options_.request_log->new_pages();
     threads_.push_back(std::make_unique<LoadThread>(plan_, one, control_, *this));
     BW_RETURN_IF_ERROR(threads_.back()->prepare());

@@ -27,7 +27,6 @@ struct GroupOptions {
   Duration tally_every;  // the interval of tally()'s figures; zero: never
   const vuser::ProgramLoader* programs = nullptr;  // must outlive the group; nullptr for a plan without programs
   RequestLog* request_log = nullptr;               // must outlive it too; nullptr: none
-  std::vector<runtime::IpAddress> sources;         // of connections; none: the kernel chooses
   const http1::ExchangeWatch* watch = nullptr;     // the same; called on all load threads
 };
 

@@ -62,7 +62,6 @@ std::unique_ptr<LoadGroup> LocalRun::group_for(const Stage& stage, const plan::P
                      .seed = options_.seed,
                      .programs = &programs_,
                      .request_log = options_.request_log,
-                     .sources = options_.sources,
                      .watch = options_.watch};
   return std::make_unique<LoadGroup>(control_, plan, std::move(group), *this);
 }

@@ -32,7 +32,6 @@ struct LocalOptions {
   std::vector<int> pin;  // processors to pin them to, in turn; empty: the scheduler decides
   uint64_t seed = 0;     // 0: from the operating system
   script::lua::Permissions scripts;
-  std::vector<runtime::IpAddress> sources;  // of connections, in turn; none: the kernel chooses
   // Both must outlive the run; nullptr: none.
   RequestLog* request_log = nullptr;
   const http1::ExchangeWatch* watch = nullptr;

@@ -54,7 +54,7 @@ IterationRunner::IterationRunner(EngineState& state, const ProgramLoader* progra
     : state_(state),
       runtime_(state.runtime),
       recorder_(state.plan, runtime_, state.window, state.start),
-      client_(runtime_, state.instruments.watch, state.instruments.sources),
+      client_(runtime_, state.instruments.watch),
       tokens_(runtime_, state.plan, client_, callback_to<&IterationRunner::note>(*this)),
       loader_(programs),
       code_thread_{runtime_, client_.origins(), readers_, state.window, recorder_, tokens_.values()} {}

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
 
 #include "core/base/handover.h"
 #include "core/http1/client.h"
@@ -116,7 +115,6 @@ class RequestPages {
 struct Instruments {
   RequestPages* requests = nullptr;             // nullptr: they are not recorded
   const http1::ExchangeWatch* watch = nullptr;  // nullptr: nobody watches
-  std::span<const runtime::IpAddress> sources;  // of connections; none: the kernel chooses
 };
 
 }  // namespace bellwether::vuser

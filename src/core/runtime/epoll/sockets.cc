@@ -200,15 +200,6 @@ task<Result<std::unique_ptr<Stream>>> connect_tcp(EpollRuntime& runtime, Endpoin
   auto stream = std::make_unique<SocketStream>(fd);
   if (options.no_delay) set_no_delay(fd);
   set_unsent(fd, options.unsent);
-  if (options.source) {
-    // The port is chosen at connect(), so that one address has a port for each other end.
-    const int on = 1;
-    ::setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on);
-    const SocketAddress own({*options.source, 0}, options.source->is_v4());
-    if (::bind(fd, own.get(), own.size()) != 0) {
-      co_return fail_errno(errno, fmt::format("connecting from {}", options.source->to_string()));
-    }
-  }
   if (::connect(fd, address.get(), address.size()) != 0 && errno != EINPROGRESS) {
     const char* remedy =
         errno == EADDRNOTAVAIL ? " (no free local port: use keep-alive, or widen net.ipv4.ip_local_port_range)" : "";
