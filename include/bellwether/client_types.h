@@ -94,11 +94,21 @@ struct Scenario {
   std::string url;
   std::vector<std::pair<std::string, std::string>> variables;    // over those of the scenario, as --set
   std::vector<std::pair<std::string, std::string>> environment;  // before that of the process, for its `env`
+  struct Stage {
+    Span duration{};
+    double target = 0;  // virtual users, or arrivals a second
+  };
   // In place of the scenario's values; of a URL: 1 (100 with a rate), 10 s, none.
   std::optional<uint32_t> vus;
   std::optional<Span> duration;
   std::optional<double> rate_per_s;
   std::optional<Span> timeout;  // ends the job when it has run for this time
+  // In place of the scenario's executors, one of the two. Stages begin at `vus` or `rate_per_s`.
+  std::optional<std::uint64_t> iterations;  // of each workflow
+  std::vector<Stage> stages;
+  bool stages_of_rate = false;
+  std::vector<std::pair<std::string, std::string>> hosts;  // IP or IP:PORT of host names, in place of their look-up
+  std::vector<std::pair<std::string, std::string>> tags;   // of all steps; those of the scenario win
   // Of a URL only.
   std::string method;  // empty: GET
   std::vector<std::pair<std::string, std::string>> headers;

@@ -15,6 +15,8 @@ namespace {
 
 constexpr uint64_t kPolicyBytesMax = 4ull << 20;  // a file that is too large for YAML has an error with the limit
 
+constexpr uint64_t kBodyBytesMax = uint64_t{16} << 20;
+
 }  // namespace
 
 void add_sets(CLI::App* command, std::vector<std::string>& sets) {
@@ -26,16 +28,53 @@ void add_permissions(CLI::App* command, script::lua::Permissions& scripts) {
   command->add_flag("--allow-processes", scripts.processes, "Lua scripts may start other programs");
 }
 
-Result<std::vector<std::pair<std::string, std::string>>> parse_sets(const std::vector<std::string>& texts) {
+Result<std::vector<std::pair<std::string, std::string>>> parse_pairs(const std::vector<std::string>& texts,
+                                                                     std::string_view option, std::string_view kind) {
   std::vector<std::pair<std::string, std::string>> sets;
   for (const std::string& text : texts) {
     const std::size_t equals = text.find('=');
     if (equals == 0 || equals == std::string::npos) {
-      return fail(Errc::kInvalid, "--set '{}': write NAME=VALUE", text);
+      return fail(Errc::kInvalid, "{} '{}': write {}", option, text, kind);
     }
     sets.emplace_back(text.substr(0, equals), text.substr(equals + 1));
   }
   return sets;
+}
+
+Status add_stage(const std::string& text, client::Scenario& scenario) {
+  const std::size_t colon = text.find(':');
+  const auto wrong = [&](const std::string& why) {
+    return fail(Errc::kInvalid, "--stage '{}': {}; write DURATION:TARGET, for example 30s:100 or 30s:500/s", text, why);
+  };
+  if (colon == std::string::npos) return wrong("the target is missing");
+  const auto duration = parse_duration(text.substr(0, colon));
+  if (!duration) return wrong(duration.error().message);
+  const std::string target = text.substr(colon + 1);
+  const bool is_rate = target.find('/') != std::string::npos;
+  if (!scenario.stages.empty() && scenario.stages_of_rate != is_rate) {
+    return wrong("the targets are virtual users, or all are rates");
+  }
+  scenario.stages_of_rate = is_rate;
+  client::Scenario::Stage& stage = scenario.stages.emplace_back();
+  stage.duration = client::Span(duration->ns());
+  if (is_rate) {
+    const auto rate = parse_rate(target);
+    if (!rate) return wrong(rate.error().message);
+    stage.target = *rate;
+    return {};
+  }
+  const auto vus = parse_u64(target);
+  if (!vus) return wrong("the target is no whole number");
+  stage.target = static_cast<double>(*vus);
+  return {};
+}
+
+Result<std::string> read_body(const std::string& text) {
+  if (!text.starts_with('@')) return text;
+  const std::string file = text.substr(1);
+  auto body = read_whole_file(file == "-" ? "/dev/stdin" : file, kBodyBytesMax);
+  if (!body) return fail(body.error().code, "--body: " + body.error().message);
+  return body;
 }
 
 Result<std::optional<Duration>> parse_timeout(const std::string& text) {

@@ -24,8 +24,15 @@ void add_sets(CLI::App* command, std::vector<std::string>& sets);
 // --allow-files and --allow-processes.
 void add_permissions(CLI::App* command, script::lua::Permissions& scripts);
 
-// "NAME=VALUE" pairs as given to --set. Error: kInvalid.
-Result<std::vector<std::pair<std::string, std::string>>> parse_sets(const std::vector<std::string>& texts);
+// "NAME=VALUE" pairs as given to `option`, whose help calls them `kind`. Error: kInvalid.
+Result<std::vector<std::pair<std::string, std::string>>> parse_pairs(const std::vector<std::string>& texts,
+                                                                     std::string_view option = "--set",
+                                                                     std::string_view kind = "NAME=VALUE");
+
+// Adds DURATION:TARGET of --stage, as in k6; a target with a unit of time is a rate. Error: kInvalid.
+Status add_stage(const std::string& text, client::Scenario& scenario);
+// The content of @FILE, or of standard input for @-; any other text is the body itself.
+Result<std::string> read_body(const std::string& text);
 
 // Of --timeout; nothing for an empty text.
 Result<std::optional<Duration>> parse_timeout(const std::string& text);

@@ -95,7 +95,8 @@ class Layers(jobs.Test):
 
     def test_a_value_that_is_too_long_is_told(self):
         cluster, _ = self.at_work(1, workers=1)
-        result = self.ended(cluster.run(self.scenario(cluster, token="${random_hex(1024)}" * 40, first=2)))
+        text = self.scenario(cluster, token="${random_hex(1024)}" * 40, first=2)
+        result = self.ended(cluster.run(text), code=jobs.ABORT)
         self.assertEqual({one["kind"] for one in result["events"]} & {"value_too_large", "value_missing"},
                          {"value_too_large", "value_missing"})
         self.assertEqual(sum(one["passes"] for one in result["checks"]), 0)

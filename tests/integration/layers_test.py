@@ -72,14 +72,15 @@ class Layers(Served):
         self.assertEqual(sum(point["requests"] for point in run.result["series"]), run.totals["requests"])
         self.assertEqual(run.events, [])
 
-    def test_a_value_that_nobody_provided_is_told_and_what_mentions_it_is_not_sent(self):
+    def test_without_a_value_that_nobody_provided_its_user_does_not_begin(self):
         self.broken = True
-        run = self.load(scenario(self.server.url), code=(product.PASS, product.ALL_FAILED))
+        run = self.load(scenario(self.server.url), code=product.ABORT)
         self.assertEqual(self.asked("/items"), [])
-        [event] = run.events
-        self.assertEqual(event["kind"], "value_missing")
-        self.assertIn("'auth' provided no 'token' for 'browse'", event["detail"])
-        self.assertGreater(run.result["steps"]["browse.list"]["errors"]["template"], 0)
+        self.assertEqual([event["kind"] for event in run.events], ["value_missing", "stopping"])
+        self.assertIn("'auth' provided no 'token' for 'browse'", run.events[0]["detail"])
+        self.assertIn("'auth' provided no 'token' for 'browse'", run.result["run"]["reason"])
+        self.assertEqual(self.states(run)["browse"], "skipped")
+        self.assertEqual(run.result["steps"]["browse.list"]["count"], 0)
 
     def test_something_may_stand_for_it(self):
         self.broken = True
@@ -89,8 +90,8 @@ class Layers(Served):
         self.assertEqual(run.events, [])
 
     def test_a_value_that_is_too_long_is_left_out(self):
-        run = self.load(scenario(self.server.url, token="${random_hex(1024)}" * 40))
-        self.assertEqual([event["kind"] for event in run.events], ["value_too_large", "value_missing"])
+        run = self.load(scenario(self.server.url, token="${random_hex(1024)}" * 40), code=product.ABORT)
+        self.assertEqual([event["kind"] for event in run.events], ["value_too_large", "value_missing", "stopping"])
         self.assertEqual(self.asked("/items"), [])
 
     def lists(self, users, token="${login.json.$.token}", browse="vus: 7", user="${tokens[vu]}"):
@@ -168,8 +169,8 @@ workflows:
 
     def test_a_list_of_nobody_is_missing(self):
         self.broken = True
-        run = self.load(self.lists(2), code=(product.PASS, product.ALL_FAILED))
-        self.assertEqual([event["kind"] for event in run.events], ["value_missing"])
+        run = self.load(self.lists(2), code=product.ABORT)
+        self.assertEqual([event["kind"] for event in run.events], ["value_missing", "stopping"])
         self.assertEqual(self.sent(), {})
 
     def ranked(self, first, second):

@@ -64,7 +64,7 @@ int with_client(const JobArguments& given, const Act& act) {
 // --- the verbs -------------------------------------------------------------------------------------------------------
 
 Result<plan::Bundled> bundle_of(const JobArguments& given) {
-  BW_TRY(auto sets, parse_sets(given.sets));
+  BW_TRY(auto sets, parse_pairs(given.sets));
   BW_TRY(const auto timeout, parse_timeout(given.timeout));
   client::Scenario scenario;
   scenario.file = given.file;

@@ -90,7 +90,7 @@ Result<int> run_check(const CheckOptions& options) {
     std::fputs(scenario::schema_text().c_str(), stdout);
     return kExitOk;
   }
-  BW_TRY(auto sets, parse_sets(options.sets));
+  BW_TRY(auto sets, parse_pairs(options.sets));
   client::Scenario scenario;
   scenario.file = options.file;
   scenario.variables = std::move(sets);

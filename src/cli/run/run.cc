@@ -25,11 +25,14 @@
 #include "election/store/environment.h"
 #include "load/local/control_socket.h"
 #include "load/local/local_run.h"
+#include "load/local/request_log.h"
 #include "load/plan/load.h"
 #include "load/plan/plan.h"
 #include "load/plan/stages.h"
 #include "load/results/recorder.h"
+#include "load/scenario/model.h"
 #include "load/script/lua/state.h"
+#include "load/vuser/http_debug.h"
 
 namespace bellwether::cli {
 namespace {
@@ -43,7 +46,9 @@ struct RunSettings {
   bool ignore_limits = false;  // start although this machine has too little
   std::vector<Out> outs;
   script::lua::Permissions scripts;
-  std::string store;  // the file in which the run is kept; empty: in none
+  std::string store;        // the file in which the run is kept; empty: in none
+  std::string request_log;  // empty: none
+  std::optional<vuser::HttpDebug::Options> http_debug;
 };
 
 using runtime::task;
@@ -120,6 +125,28 @@ bool is_controlled(const plan::Plan& plan) {
   });
 }
 
+Status check_debug(const plan::Plan& plan) {
+  uint64_t vus = 0;
+  for (const plan::Workflow& workflow : plan.workflows) vus += plan::facts_of(workflow.executor).vus_most;
+  if (vus <= vuser::HttpDebug::kVusMax) return {};
+  return fail(Errc::kInvalid,
+              "--http-debug prints each request: at most {} virtual users, and here are {}; write --vus 1",
+              vuser::HttpDebug::kVusMax, vus);
+}
+
+// A request log that is not whole changes the verdict of a run that passed, as a missing report does.
+void judge_log(const node::RequestLog::Outcome& logged, report::RunReport& report) {
+  if (logged.left_out > 0) {
+    std::fprintf(stderr, "warning: --request-log left out %llu rows: the file took them too slowly.\n",
+                 static_cast<unsigned long long>(logged.left_out));
+  }
+  if (logged.problem.empty()) return;
+  refuse("run", logged.problem);
+  if (report.verdict.exit_code != kExitOk) return;
+  report.verdict.exit_code = aggregate::kExitNotWritten;
+  report.verdict.reason += "; the request log could not be written";
+}
+
 // Returns the exit code of the process. Reports on stdout, problems on stderr.
 Result<int> run_session(const plan::Plan& plan, const RunSettings& settings) {
   std::vector<std::string_view> steps;
@@ -128,6 +155,7 @@ Result<int> run_session(const plan::Plan& plan, const RunSettings& settings) {
   }
   BW_RETURN_IF_ERROR(has_steps(settings.outs, steps));
   BW_RETURN_IF_ERROR(can_deliver(settings.outs));
+  if (settings.http_debug) BW_RETURN_IF_ERROR(check_debug(plan));
   const Connections connections = connections_of(plan);
   const Result<std::string> descriptors = ensure_descriptors(connections);
   if (!descriptors && !settings.ignore_limits) {
@@ -149,6 +177,14 @@ Result<int> run_session(const plan::Plan& plan, const RunSettings& settings) {
   options.pin = settings.pin;
   options.seed = settings.seed;
   options.scripts = settings.scripts;
+  std::unique_ptr<node::RequestLog> request_log;
+  if (!settings.request_log.empty()) {
+    BW_TRY(request_log, node::RequestLog::open(settings.request_log, plan));
+  }
+  options.request_log = request_log.get();
+  std::optional<vuser::HttpDebug> debug;
+  const auto print = [](const std::string& block) { std::fwrite(block.data(), 1, block.size(), stderr); };
+  if (settings.http_debug) options.watch = debug.emplace(*settings.http_debug, print).watch();
   const uint32_t cores = plan::cores_used(plan, options.cores);
   RunScreen screen(settings.ui, options.cores);
   const std::string id = new_run_id(control->wall_now());
@@ -176,15 +212,16 @@ Result<int> run_session(const plan::Plan& plan, const RunSettings& settings) {
   }
   control->run(supervise(&run, attendance.get(), &screen, &controls, socket ? socket->get() : nullptr));
 
-  const report::RunReport report = report::conclude(run.totals(), {.run_id = id,
-                                                                   .started_at = run.started_at(),
-                                                                   .elapsed = run.elapsed(),
-                                                                   .cores = static_cast<int>(run.cores()),
-                                                                   .ending = run.ending(),
-                                                                   .why = run.why(),
-                                                                   .events = run.events(),
-                                                                   .workflows = run.workflow_states(),
-                                                                   .findings = run.findings()});
+  report::RunReport report = report::conclude(run.totals(), {.run_id = id,
+                                                             .started_at = run.started_at(),
+                                                             .elapsed = run.elapsed(),
+                                                             .cores = static_cast<int>(run.cores()),
+                                                             .ending = run.ending(),
+                                                             .why = run.why(),
+                                                             .events = run.events(),
+                                                             .workflows = run.workflow_states(),
+                                                             .findings = run.findings()});
+  if (request_log != nullptr) judge_log(request_log->end(), report);
   const int exit_code = deliver(report, settings.outs, "run");
   if (recorder) keep(*recorder, report);
   return exit_code;
@@ -194,8 +231,9 @@ struct RunArguments {
   std::string what;
   std::vector<std::string> sets;
   std::vector<std::string> outs;
-  std::vector<std::string> headers;
-  std::string vus, duration, rate, timeout, method, body, pin, ca_file;
+  std::vector<std::string> headers, stages, tags, hosts;
+  uint64_t iterations = 0;
+  std::string vus, duration, rate, timeout, method, body, pin, ca_file, request_log, http_debug;
   std::string ui;
   uint32_t cores = 0;
   uint64_t seed = 0;
@@ -203,6 +241,7 @@ struct RunArguments {
   std::string sign_key;
   bool no_store = false;
   bool insecure = false;
+  bool show_credentials = false;
   bool ignore_limits = false;
   script::lua::Permissions scripts;
   ClusterOptions cluster;
@@ -235,6 +274,12 @@ Status put_overrides(const RunArguments& arguments, client::Scenario& scenario) 
     if (*rate <= 0) return fail(Errc::kInvalid, "--rate: write more than 0");
     scenario.rate_per_s = *rate;
   }
+  if (arguments.iterations > 0) scenario.iterations = arguments.iterations;
+  for (const std::string& text : arguments.stages) {
+    BW_RETURN_IF_ERROR(add_stage(text, scenario));
+  }
+  BW_TRY(scenario.tags, parse_pairs(arguments.tags, "--tag", "KEY=VALUE"));
+  BW_TRY(scenario.hosts, parse_pairs(arguments.hosts, "--resolve", "HOST=IP or HOST=IP:PORT"));
   BW_TRY(const auto timeout, parse_timeout(arguments.timeout));
   if (timeout) scenario.timeout = client::Span(timeout->ns());
   return {};
@@ -250,7 +295,9 @@ Status put_url(const RunArguments& arguments, client::Scenario& scenario) {
     scenario.headers.emplace_back(std::string(trim(header.substr(0, colon))),
                                   std::string(trim(header.substr(colon + 1))));
   }
-  if (!arguments.body.empty()) scenario.body = arguments.body;
+  if (!arguments.body.empty()) {
+    BW_TRY(scenario.body, read_body(arguments.body));
+  }
   scenario.verify_certificate = !arguments.insecure;
   scenario.ca_file = arguments.ca_file;
   return {};
@@ -264,7 +311,7 @@ Status put_file(const RunArguments& arguments, client::Scenario& scenario) {
                             "these things itself (for a URL, write it with its scheme: http://{})",
                             arguments.what));
   }
-  BW_TRY(auto sets, parse_sets(arguments.sets));
+  BW_TRY(auto sets, parse_pairs(arguments.sets));
   scenario.file = arguments.what;
   scenario.variables = std::move(sets);
   return {};
@@ -296,7 +343,18 @@ Result<RunSettings> settings_of(const RunArguments& arguments) {
   settings.seed = arguments.seed;
   settings.ignore_limits = arguments.ignore_limits;
   settings.scripts = arguments.scripts;
-  BW_TRY(settings.ui, ui_of(arguments.ui));
+  BW_TRY(settings.ui, ui_of(arguments.ui.empty() && !arguments.http_debug.empty() ? "ci" : arguments.ui));
+  settings.request_log = arguments.request_log;
+  if (!arguments.http_debug.empty()) {
+    const bool full = arguments.http_debug == "full";
+    if (!full && arguments.http_debug != "head") {
+      return fail(Errc::kInvalid, "--http-debug={}: write --http-debug or --http-debug=full", arguments.http_debug);
+    }
+    if (settings.ui == Ui::kFull) return fail(Errc::kInvalid, "--http-debug has no place on the screen of --ui full");
+    settings.http_debug = {.bodies = full, .credentials = arguments.show_credentials};
+  } else if (arguments.show_credentials) {
+    return fail(Errc::kInvalid, "--show-credentials belongs to --http-debug");
+  }
   if (!arguments.pin.empty()) {
     BW_TRY(settings.pin, parse_pin(arguments.pin));
   }
@@ -325,6 +383,11 @@ Result<int> run_command(const RunArguments& arguments) {
           "--cores, --pin and --ignore-limits are of this machine, and with --cluster or BELLWETHER_CLUSTER the "
           "workers of the cluster run the load");
     }
+    if (!arguments.request_log.empty() || !arguments.http_debug.empty()) {
+      return fail(
+          Errc::kInvalid,
+          "--request-log and --http-debug are of this machine: the workers of a cluster keep no single requests");
+    }
     FollowOptions options;
     options.ui = settings.ui;
     options.outs = settings.outs;
@@ -350,6 +413,15 @@ void add_run(CLI::App& app, int& exit_code) {
   command->add_option("-d,--duration", arguments->duration, "Duration, for example 30s or 5m");
   command->add_option("-R,--rate", arguments->rate,
                       "Arrival rate, for example 500/s: an open model, which the target cannot slow down");
+  command
+      ->add_option("-n,--iterations", arguments->iterations,
+                   "Run this many iterations of each workflow, shared by its users (default: 1 user, at most 10m)")
+      ->check(CLI::Range(uint64_t{1}, scenario::kIterationsMax));
+  add_list(command, "--stage", arguments->stages,
+           "Ramp to this number of users (30s:100), or to this arrival rate (30s:500/s); several in turn")
+      ->type_name("DURATION:TARGET");
+  add_list(command, "--tag", arguments->tags, "Tag of the run and of all its steps; thresholds can select it")
+      ->type_name("KEY=VALUE");
   command->add_option("--timeout", arguments->timeout, "End the run after this time, for example 2h");
   add_sets(command, arguments->sets);
   add_out_option(command, arguments->outs);
@@ -359,13 +431,22 @@ void add_run(CLI::App& app, int& exit_code) {
   command->add_option("--cores", arguments->cores, "Number of load threads (default: all processors)")
       ->check(CLI::Range(1U, kCoresMax));
   command->add_option("--pin", arguments->pin, "Processors for the load threads, for example 1 or 0,2-3");
+  add_list(command, "--resolve", arguments->hosts, "Connect to this address in place of the look-up of the host")
+      ->type_name("HOST=IP[:PORT]");
+  add_text(command, "--request-log", arguments->request_log, "FILE",
+           "Write a row for each measured request: FILE.csv or FILE.jsonl");
+  command->add_flag("--http-debug{head}", arguments->http_debug,
+                    "Print each request and response on standard error, with =full their bodies too; at most 10 users");
+  command->add_flag("--show-credentials", arguments->show_credentials,
+                    "With --http-debug: print Authorization and cookies, which are *** otherwise");
   command->add_option("--seed", arguments->seed, "Seed of all random values (default: random)");
   add_permissions(command, arguments->scripts);
   add_sign_option(command, arguments->sign_key);
   command->add_flag("--ignore-limits", arguments->ignore_limits, "Start even if the limit of open files is too low");
   add_list(command, "-H,--header", arguments->headers, "URL only: a header field")->type_name("'NAME: VALUE'");
   command->add_option("-X,--method", arguments->method, "URL only: method (default GET)");
-  command->add_option("-b,--body", arguments->body, "URL only: body of the request");
+  command->add_option("-b,--body", arguments->body,
+                      "URL only: body of the request; @FILE: content of a file, @-: standard input");
   command->add_flag("-k,--insecure", arguments->insecure, "URL only: do not verify the certificate");
   command->add_option("--cacert", arguments->ca_file, "URL only: file with the CA certificates to trust")
       ->check(CLI::ExistingFile);

@@ -135,6 +135,7 @@ task<void> Client::exchange(Session& session, const Request& request, Response& 
     hop = next.request(*request.limits, request.want_body);
     hop.origin = *origin;
     hop.proxies = request.proxies;
+    hop.fresh = request.fresh;
     if (hop.origin == request.origin) hop.digest = request.digest;
     ++response.redirects;
     response.status = 0;
@@ -205,12 +206,13 @@ void Client::put_cookies(const CookieJar& cookies, const Request& request) {
 
 task<void> Client::exchange_once(Session& session, const Request& request, Response& response, Instant deadline,
                                  runtime::Cancellation* cancel) {
-  std::unique_ptr<Connection> connection = session.take_idle(*request.origin);
+  std::unique_ptr<Connection> connection = request.fresh ? nullptr : session.take_idle(*request.origin);
   while (true) {
     if (connection == nullptr) {
       connection = co_await open(*request.origin, *request.limits, response, deadline, cancel);
       if (connection == nullptr) {
         response.done = runtime_.now();
+        if (watch_ != nullptr) watch_->received(session, response);
         co_return;
       }
     }
@@ -223,6 +225,7 @@ task<void> Client::exchange_once(Session& session, const Request& request, Respo
 
     // Send: nearly always one call takes everything.
     std::string_view bytes = bytes_to_send(session, request);
+    if (watch_ != nullptr) watch_->sent(session, *request.origin, bytes);
     std::string rest;
     bool in_one_call = true;
     Io io = stream.try_write(as_bytes(bytes));
@@ -245,8 +248,8 @@ task<void> Client::exchange_once(Session& session, const Request& request, Respo
     if (!in_one_call) response.sending = runtime_.now() - sent;
 
     // Receive. Reading right after sending would only cost a call: wait to be told.
-    ResponseReader reader(buffers_, request.method == "HEAD", request.want_body, request.limits->body_bytes_max,
-                          request.heads);
+    const bool want_body = request.want_body || (watch_ != nullptr && watch_->bodies);
+    ResponseReader reader(buffers_, request.method == "HEAD", want_body, request.limits->body_bytes_max, request.heads);
     auto state = ResponseReader::State::kMore;
     if (io.kind == Io::Kind::kError && response.error == ErrorKind::kNone) {
       // The peer may have answered before it closed; its answer is worth more than the broken pipe.
@@ -280,10 +283,12 @@ task<void> Client::exchange_once(Session& session, const Request& request, Respo
     const bool again = stale && connection->used && reader.bytes_received() == 0;
     if (again && idempotent(request.method) && !request.once) {
       // The server closed the kept connection while the request was on its way: not a failure of the request.
+      if (watch_ != nullptr) watch_->received(session, response);
       connection = nullptr;
       continue;
     }
     keep(session, request, response, reader, std::move(connection));
+    if (watch_ != nullptr) watch_->received(session, response);
     co_return;
   }
 }
@@ -300,7 +305,7 @@ void Client::keep(Session& session, const Request& request, Response& response, 
       session.cookies.store_all(response.buffer->head, request.origin->host, request.target, runtime_.wall_now());
     }
   }
-  if (response.error != ErrorKind::kNone || !reader.reusable()) return;
+  if (response.error != ErrorKind::kNone || !reader.reusable() || request.fresh) return;
   connection->used = true;
   if (!connection->stream->idle_and_open()) {
     // A read that filled its buffer exactly leaves it open whether more waits: ask.

@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/callback.h"
 #include "core/base/time.h"
 #include "core/http1/client_origin.h"
 #include "core/http1/client_reader.h"
@@ -74,6 +75,7 @@ class Session {
 
   CookieJar cookies;
   std::unique_ptr<DigestMemory> digest;
+  const void* owner = nullptr;  // for an ExchangeWatch; nullptr: no virtual user
 
  private:
   std::unique_ptr<Connection> idle_;
@@ -108,6 +110,7 @@ struct Request {
   HeadMemory* heads = nullptr;         // of earlier responses to such requests; may be left out
   const Proxies* proxies = nullptr;    // of the origin, and of redirects; nullptr: none
   bool want_body = false;              // keep (and decode) the body for checks and extraction; else it is only counted
+  bool fresh = false;                  // on a connection of its own, which is closed after it
   bool once = false;                   // not sent again when a kept connection turns out closed, with any method
 };
 
@@ -134,11 +137,21 @@ struct Response {
   BufferPool::Lease buffer;
 };
 
+// Sees all that goes over the wire: each request, redirects and repetitions too, and what came of it. On the client's
+// thread.
+struct ExchangeWatch {
+  bool bodies = false;  // keep the body of each response
+  Callback<void(const Session& session, const Origin& origin, std::string_view request)> sent;
+  // A status of 0: no response, and `response.error` says why.
+  Callback<void(const Session& session, const Response& response)> received;
+};
+
 class ResponseReader;
 
 class Client {
  public:
-  explicit Client(runtime::Runtime& runtime) : runtime_(runtime) {}
+  // `watch` may be nullptr; it must outlive the client.
+  explicit Client(runtime::Runtime& runtime, const ExchangeWatch* watch = nullptr) : runtime_(runtime), watch_(watch) {}
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
@@ -165,6 +178,7 @@ class Client {
   void put_cookies(const CookieJar& cookies, const Request& request);
 
   runtime::Runtime& runtime_;
+  const ExchangeWatch* watch_;
   OriginTable origins_;
   BufferPool buffers_;
   std::string scratch_;  // a request put together for sending; only until the first write returns

@@ -57,6 +57,12 @@ Result<Origin*> OriginTable::find(bool tls, std::string_view host, uint16_t port
     origin->literal = true;
     origin->address = *address;
   }
+  for (const HostOverride& one : overrides_) {
+    if (origin->proxy || !iequals(one.host, host)) continue;
+    origin->literal = true;
+    origin->address = one.to.address;
+    origin->other_port = one.to.port;
+  }
   if (tls) {
     origin->tls_settings = settings;
     BW_TRY(origin->tls_context, context_for(settings));

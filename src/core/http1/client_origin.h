@@ -55,14 +55,23 @@ struct Origin {
   bool literal = false;                              // next_hop() is an IP address: no name to resolve
   runtime::IpAddress address;                        // literal only
   uint32_t next_address = 0;                         // turns through the addresses of a name
+  uint16_t other_port = 0;                           // of a HostOverride; 0: none
 
   // The host that connections go to.
   const std::string& next_hop() const { return proxy ? proxy->host : host; }
-  uint16_t next_hop_port() const { return proxy ? proxy->port : port; }
+  uint16_t next_hop_port() const { return proxy ? proxy->port : (other_port != 0 ? other_port : port); }
+};
+
+// Connections to a host go to this address, and to its port unless that is 0.
+struct HostOverride {
+  std::string host;
+  runtime::Endpoint to;
 };
 
 class OriginTable {
  public:
+  // Of direct connections. Before the first find().
+  void override_hosts(std::vector<HostOverride> hosts) { overrides_ = std::move(hosts); }
   // The origin of these settings, made at first use; `proxy`: of connections to it, nullptr: none. Fails when the CA
   // certificates cannot be read. Looking up a known origin allocates nothing.
   Result<Origin*> find(bool tls, std::string_view host, uint16_t port, const TlsSettings& settings,
@@ -70,6 +79,7 @@ class OriginTable {
 
  private:
   Result<std::shared_ptr<runtime::TlsContext>> context_for(const TlsSettings& settings);
+  std::vector<HostOverride> overrides_;
   std::vector<std::unique_ptr<Origin>> origins_;
   std::vector<std::pair<TlsSettings, std::shared_ptr<runtime::TlsContext>>> contexts_;
 };

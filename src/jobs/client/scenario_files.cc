@@ -15,12 +15,15 @@
 #include <vector>
 
 #include "bellwether/workflow_abi.h"
+#include "core/base/encoding.h"
 #include "core/base/product.h"
 #include "core/base/result.h"
 #include "core/base/units.h"
 #include "core/signature/signature.h"
 #include "election/store/environment.h"
 #include "jobs/client/client_format.h"
+#include "load/scenario/model.h"
+#include "load/scenario/parse.h"
 #include "load/script/lua/describe.h"
 #include "load/script/native/build.h"
 #include "load/script/native/declarations.h"
@@ -72,7 +75,7 @@ bellwether::Result<std::vector<std::string>> names_in_folder(const std::string& 
 constexpr uint64_t kScenarioBytesMax = 4ULL << 20;
 constexpr uint64_t kCaBytesMax = 4ULL << 20;
 constexpr uint32_t kMaxVus = 10'000'000;
-constexpr uint32_t kHands = 100;  // of an open model: unused ones cost nothing
+constexpr Span kStagesLongest = std::chrono::hours(366 * 24);
 
 class Machine final : public scenario::Outside {
  public:
@@ -119,15 +122,25 @@ tl::unexpected<ScenarioTrouble> trouble(bellwether::Error error) {
   return tl::unexpected<ScenarioTrouble>(ScenarioTrouble{std::move(error), {}});
 }
 
+scenario::NewLoad load_of(const Scenario& from) {
+  scenario::NewLoad load{.iterations = from.iterations, .stages = {}, .of_rates = from.stages_of_rate};
+  for (const Scenario::Stage& stage : from.stages) load.stages.push_back({duration_of(stage.duration), stage.target});
+  return load;
+}
+
 bellwether::Result<plan::Bundled> bundle_of_url(const Scenario& from) {
   scenario::QuickRun quick;
   quick.url = from.url;
   if (!from.method.empty()) quick.method = from.method;
   quick.headers = from.headers;
   quick.body = from.body;
-  if (from.rate_per_s) quick.vus = kHands;
+  if (from.rate_per_s || from.stages_of_rate) quick.vus = scenario::kUsersOfRate;
   if (from.vus) quick.vus = *from.vus;
+  if (from.iterations) quick.duration = Duration::minutes(10);
   if (from.duration) quick.duration = duration_of(*from.duration);
+  quick.load = load_of(from);
+  quick.tags = from.tags;
+  quick.hosts = from.hosts;
   quick.rate_per_s = from.rate_per_s;
   if (from.timeout) quick.timeout = duration_of(*from.timeout);
   quick.skip_tls_verify = !from.verify_certificate;
@@ -141,6 +154,47 @@ bellwether::Result<plan::Bundled> bundle_of_url(const Scenario& from) {
   return plan::bundle_url(std::move(quick));
 }
 
+std::string wrong_with_load(const Scenario& from) {
+  if (from.iterations && (*from.iterations == 0 || *from.iterations > scenario::kIterationsMax)) {
+    return "the number of iterations must be 1 to 1000000000000";
+  }
+  if (from.iterations && from.rate_per_s) return "a number of iterations and a rate exclude each other";
+  if (from.stages.empty()) return from.stages_of_rate ? "there are no stages" : "";
+  if (from.iterations) return "stages and a number of iterations exclude each other";
+  if (from.duration) return "stages have their own durations, and exclude another one";
+  if (from.rate_per_s && !from.stages_of_rate) return "stages of virtual users exclude a rate";
+  if (from.stages.size() > scenario::kStagesMax)
+    return fmt::format("there are more than {} stages", scenario::kStagesMax);
+  const double most = from.stages_of_rate ? scenario::kRateMax : double{scenario::kVusMax};
+  Span sum{};
+  for (const Scenario::Stage& stage : from.stages) {
+    if (!(stage.target >= 0 && stage.target <= most)) return fmt::format("the target of a stage must be 0 to {}", most);
+    if (stage.duration < Span::zero() || stage.duration > kStagesLongest - sum)
+      return "stages take at most a year together";
+    sum += stage.duration;
+  }
+  return sum > Span::zero() ? "" : "stages must take longer than 0 together";
+}
+
+std::string wrong_with_tags(const Scenario& from) {
+  if (from.tags.size() > scenario::kTagsMax) return fmt::format("a run has at most {} tags", scenario::kTagsMax);
+  for (const auto& [name, value] : from.tags) {
+    if (!scenario::is_tag_name(name)) {
+      return fmt::format(
+          "'{}' cannot be the name of a tag: write letters, digits and _, and none of step, workflow, "
+          "scenario, check, group",
+          printable(name));
+    }
+    if (!scenario::is_tag_value(value)) {
+      return fmt::format("the value of tag '{}' must have 1 to 200 bytes, none of , {{ and }}", name);
+    }
+    const auto same = [&](const auto& tag) { return tag.first == name; };
+    if (std::count_if(from.tags.begin(), from.tags.end(), same) > 1)
+      return fmt::format("tag '{}' is given twice", name);
+  }
+  return {};
+}
+
 // The fault before anything is read; empty: none.
 std::string wrong_with(const Scenario& from) {
   const bool url = !from.url.empty();
@@ -151,7 +205,10 @@ std::string wrong_with(const Scenario& from) {
   if (from.duration && *from.duration <= Span::zero()) return "the duration must be more than 0";
   if (from.timeout && *from.timeout <= Span::zero()) return "the timeout must be more than 0";
   if (from.rate_per_s && !(*from.rate_per_s > 0)) return "the rate must be more than 0";
-  return {};
+  if (from.hosts.size() > scenario::kHostsMax)
+    return fmt::format("at most {} hosts have addresses", scenario::kHostsMax);
+  std::string wrong = wrong_with_load(from);
+  return wrong.empty() ? wrong_with_tags(from) : wrong;
 }
 
 tl::unexpected<ScenarioTrouble> wrong_scenario(const std::string& name, std::vector<scenario::Diagnostic> what) {
@@ -311,6 +368,9 @@ tl::expected<plan::Bundled, ScenarioTrouble> bundle_of(const Scenario& from, con
   if (from.duration) sources.overrides.duration = duration_of(*from.duration);
   sources.overrides.rate_per_s = from.rate_per_s;
   if (from.timeout) sources.overrides.timeout = duration_of(*from.timeout);
+  sources.overrides.load = load_of(from);
+  sources.overrides.tags = from.tags;
+  sources.overrides.hosts = from.hosts;
   const std::string name = sources.file_name;
   if (script::lua::is_script(name)) {
     auto text = described_script(sources, machine, may);

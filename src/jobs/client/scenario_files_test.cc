@@ -38,6 +38,39 @@ uint32_t vus_of(const Scenario& scenario) {
   return std::get<plan::ConstantVus>(bundled->plan.workflows.at(0).executor).vus;
 }
 
+TEST(ScenarioFiles, a_load_of_its_own_must_be_one) {
+  const auto why = [](const auto& change) {
+    Scenario scenario = text_of(kText);
+    change(scenario);
+    return refused(scenario).message;
+  };
+  const Scenario::Stage stage{std::chrono::seconds(1), 5};
+  EXPECT_THAT(why([](Scenario& one) { one.iterations = 0; }), HasSubstr("iterations must be 1 to"));
+  EXPECT_THAT(why([](Scenario& one) { one.iterations = 1, one.rate_per_s = 1; }), HasSubstr("exclude each other"));
+  EXPECT_THAT(why([&](Scenario& one) { one.iterations = 1, one.stages = {stage}; }), HasSubstr("exclude each other"));
+  EXPECT_THAT(why([&](Scenario& one) { one.duration = std::chrono::seconds(1), one.stages = {stage}; }),
+              HasSubstr("their own durations"));
+  EXPECT_THAT(why([&](Scenario& one) { one.rate_per_s = 1, one.stages = {stage}; }), HasSubstr("exclude a rate"));
+  EXPECT_THAT(why([&](Scenario& one) { one.stages = {{std::chrono::seconds(1), 1e9}}; }), HasSubstr("the target"));
+  EXPECT_THAT(why([&](Scenario& one) { one.stages = {{Span::zero(), 5}}; }), HasSubstr("longer than 0"));
+  EXPECT_EQ(why([&](Scenario& one) { one.vus = 2, one.stages = {stage}; }), "it was taken");
+  EXPECT_EQ(why([&](Scenario& one) { one.rate_per_s = 2, one.stages_of_rate = true, one.stages = {stage}; }),
+            "it was taken");
+}
+
+TEST(ScenarioFiles, tags_are_names_and_values_that_a_threshold_can_name) {
+  const auto why = [](std::vector<std::pair<std::string, std::string>> tags) {
+    Scenario scenario = text_of(kText);
+    scenario.tags = std::move(tags);
+    return refused(scenario).message;
+  };
+  EXPECT_THAT(why({{"step", "a"}}), HasSubstr("'step' cannot be the name of a tag"));
+  EXPECT_THAT(why({{"a b", "a"}}), HasSubstr("cannot be the name of a tag"));
+  EXPECT_THAT(why({{"a", "x,y"}}), HasSubstr("the value of tag 'a'"));
+  EXPECT_THAT(why({{"a", "x"}, {"a", "y"}}), HasSubstr("given twice"));
+  EXPECT_EQ(why({{"a", "x"}, {"b", "x"}}), "it was taken");
+}
+
 TEST(ScenarioFiles, a_text_needs_no_file_and_figures_of_the_caller_win) {
   Scenario scenario = text_of(kText);
   EXPECT_EQ(vus_of(scenario), 3U);

@@ -245,7 +245,7 @@ void JobKernel::advance(Instant now, JobEffects& out) {
       plan_group(now, out);
     } else {
       fill_gaps(now, out);
-      begin_group(now, out);
+      if (!begin_group(now, out)) return;
       moves_.empty_workers(now, out);
       moves_.rebalance(now);
       moves_.move_on(now, out);
@@ -278,20 +278,27 @@ void JobKernel::adopted(Instant now, JobEffects& out) {
   if (book_.zero && record_.state == JobState::kDispatching) book_.become(JobState::kRunning, {}, out);
 }
 
-// The whole group begins at one instant, when all of it is ready.
-void JobKernel::begin_group(Instant now, JobEffects& out) {
+// The whole group begins at one instant, when all of it is ready. False: it cannot, and the job stops.
+bool JobKernel::begin_group(Instant now, JobEffects& out) {
   std::vector<uint16_t> group;
   for (uint16_t w = 0; w < spec_.size(); ++w) {
     const WorkflowRecord& one = record_.workflows[w];
     if (one.begun || !book_.is_active(w)) continue;
-    if (!book_.gaps(w).empty()) return;
+    if (!book_.gaps(w).empty()) return true;
     group.push_back(w);
   }
-  if (group.empty()) return;
+  if (group.empty()) return true;
   const auto waits = [&](const AssignmentRecord& assignment) {
     return assignment.state == AssignmentState::kOffered && !record_.workflows[assignment.workflow].begun;
   };
-  if (std::any_of(record_.assignments.begin(), record_.assignments.end(), waits)) return;
+  if (std::any_of(record_.assignments.begin(), record_.assignments.end(), waits)) return true;
+  for (const uint16_t w : group) {
+    if (const auto lack = plan::lack_of(layers_.context(), spec_, w)) {
+      book_.add_event(now, "value_missing", *lack);
+      stop(now, {JobStop::Cause::kOnError, StopHow::kGraceful, {}, *lack}, {}, out);
+      return false;
+    }
+  }
   const Instant at = now + rules_.head_start;
   if (!book_.zero) {
     book_.zero = at;
@@ -308,6 +315,7 @@ void JobKernel::begin_group(Instant now, JobEffects& out) {
   if (record_.state == JobState::kDispatching) book_.become(JobState::kRunning, {}, out);
   group_attempts_ = 0;
   busy_ = false;
+  return true;
 }
 
 // A running workflow has ended when all its parts have, or when no worker will ever run the remaining ones.

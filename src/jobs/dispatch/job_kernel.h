@@ -151,7 +151,7 @@ class JobKernel {
   // --- job_kernel.cc: the life of the job
   void advance(Instant now, JobEffects& out);
   void adopted(Instant now, JobEffects& out);
-  void begin_group(Instant now, JobEffects& out);
+  bool begin_group(Instant now, JobEffects& out);
   void judge(Instant now, uint16_t workflow, JobEffects& out);
   void conclude(Instant now, JobEffects& out);
   JobState outcome() const;

@@ -226,7 +226,8 @@ Verdict verdict(const Facts& facts) {
     return {Outcome::kAborted, kExitSignal, fmt::format("stopped by {} before its end", by)};
   }
   if (facts.ending == Ending::kOnError) {
-    return {Outcome::kAborted, kExitAbort, "stopped by a failed step that has on_error: abort"};
+    return {Outcome::kAborted, kExitAbort,
+            facts.why.empty() ? "stopped by a failed step that has on_error: abort" : "stopped: " + facts.why};
   }
   if (facts.ending == Ending::kTimeout) {
     return {Outcome::kAborted, kExitAbort, with_why("stopped at its timeout", facts.why)};

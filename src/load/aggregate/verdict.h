@@ -16,7 +16,7 @@
 
 namespace bellwether::aggregate {
 
-// The process's exit codes. Those from 99 to 108 mean what they mean in k6; 110 does not.
+// The process's exit codes. Those from 99 to 108 mean what they mean in k6, which has more of them; 110 does not.
 inline constexpr int kExitPass = 0;
 inline constexpr int kExitNotRun = 1;
 inline constexpr int kExitThresholds = 99;
@@ -48,7 +48,7 @@ Generator generator_check(const Totals& totals, int cores, std::vector<Finding> 
 enum class Ending : uint8_t {
   kCompleted,
   kSignal,           // Ctrl-C, SIGTERM or the user at the screen
-  kOnError,          // a step with on_error: abort failed
+  kOnError,          // a step with on_error: abort failed, or a workflow lacked a value of another
   kThreshold,        // a threshold with abortOnFail failed
   kCancelled,        // a command to the cluster
   kTimeout,          // it took longer than its timeout

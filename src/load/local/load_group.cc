@@ -26,6 +26,8 @@ Status LoadGroup::prepare() {
     one.seed = seed + one.assignment.part + (first << 32U);
     one.tally_every = options_.tally_every;
     one.programs = options_.programs;
+    one.instruments.watch = options_.watch;
+    if (options_.request_log != nullptr) one.instruments.requests = &options_.request_log->new_pages();
     threads_.push_back(std::make_unique<LoadThread>(plan_, one, control_, *this));
     BW_RETURN_IF_ERROR(threads_.back()->prepare());
   }

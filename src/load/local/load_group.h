@@ -13,6 +13,7 @@
 #include "core/runtime/epoll/epoll_runtime.h"
 #include "core/runtime/event.h"
 #include "load/local/load_thread.h"
+#include "load/local/request_log.h"
 #include "load/metrics/window.h"
 #include "load/plan/plan.h"
 #include "load/vuser/engine.h"
@@ -25,6 +26,8 @@ struct GroupOptions {
   uint64_t seed = 0;     // of the whole run: each share draws its own from it. 0: from the operating system
   Duration tally_every;  // the interval of tally()'s figures; zero: never
   const vuser::ProgramLoader* programs = nullptr;  // must outlive the group; nullptr for a plan without programs
+  RequestLog* request_log = nullptr;               // must outlive it too; nullptr: none
+  const http1::ExchangeWatch* watch = nullptr;     // the same; called on all load threads
 };
 
 class LoadGroup {

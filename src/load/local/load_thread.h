@@ -2,7 +2,6 @@
 // gets an empty one back; nothing else crosses between them during the load.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -11,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/base/handover.h"
 #include "core/base/result.h"
 #include "core/runtime/epoll/epoll_runtime.h"
 #include "load/metrics/window.h"
@@ -18,31 +18,6 @@
 #include "load/vuser/engine.h"
 
 namespace bellwether::node {
-
-// A queue between exactly two threads, for a handful of pointers.
-template <class T, std::size_t kSize>
-class Handover {
- public:
-  bool push(T* item) {
-    const std::size_t tail = tail_.load(std::memory_order_relaxed);
-    if (tail - head_.load(std::memory_order_acquire) == kSize) return false;
-    items_[tail % kSize] = item;
-    tail_.store(tail + 1, std::memory_order_release);
-    return true;
-  }
-  T* pop() {
-    const std::size_t head = head_.load(std::memory_order_relaxed);
-    if (head == tail_.load(std::memory_order_acquire)) return nullptr;
-    T* item = items_[head % kSize];
-    head_.store(head + 1, std::memory_order_release);
-    return item;
-  }
-
- private:
-  std::array<T*, kSize> items_{};
-  alignas(64) std::atomic<std::size_t> head_{0};
-  alignas(64) std::atomic<std::size_t> tail_{0};
-};
 
 class LoadGroup;
 
@@ -54,6 +29,7 @@ class LoadThread final : public vuser::WindowSink {
     uint64_t seed = 0;
     Duration tally_every;                            // the interval of tally()'s figures; zero: never
     const vuser::ProgramLoader* programs = nullptr;  // must outlive the thread; nullptr for a plan without programs
+    vuser::Instruments instruments;                  // these too
   };
   // All references must outlive the thread. The group receives its reports on the control thread.
   LoadThread(const plan::Plan& plan, Options options, runtime::EpollRuntime& control, LoadGroup& group);

@@ -57,8 +57,12 @@ std::vector<vuser::EngineAssignment> LocalRun::assignments_of(const Stage& stage
 }
 
 std::unique_ptr<LoadGroup> LocalRun::group_for(const Stage& stage, const plan::Plan& plan) {
-  GroupOptions group{
-      .assignments = assignments_of(stage), .pin = options_.pin, .seed = options_.seed, .programs = &programs_};
+  GroupOptions group{.assignments = assignments_of(stage),
+                     .pin = options_.pin,
+                     .seed = options_.seed,
+                     .programs = &programs_,
+                     .request_log = options_.request_log,
+                     .watch = options_.watch};
   return std::make_unique<LoadGroup>(control_, plan, std::move(group), *this);
 }
 
@@ -91,6 +95,8 @@ bool LocalRun::runs_all_the_same(const Stage& stage) const {
 runtime::task<void> LocalRun::run() {
   start_ = control_.read_clock() + kHeadStart;
   started_at_ = control_.wall_now();
+  if (options_.request_log != nullptr)
+    options_.request_log->begin(start_, WallTime{started_at_.unix_ns + kHeadStart.ns()});
   going_ = true;
   runtime::Scope beside;
   if (plan_.timeout) beside.spawn(watch_timeout(this, beside.cancellation()));
@@ -121,6 +127,11 @@ runtime::task<void> LocalRun::run() {
   }
   beside.cancel();
   co_await beside.join();
+  if (options_.request_log == nullptr) co_return;
+  const RequestLog::Outcome& logged = options_.request_log->end();
+  if (logged.left_out > 0) {
+    note("request_log", fmt::format("{} rows were left out, because the file took them too slowly", logged.left_out));
+  }
 }
 
 runtime::task<void> LocalRun::watch_timeout(LocalRun* self, runtime::Cancellation* cancel) {
@@ -159,6 +170,7 @@ Status LocalRun::give_values(Stage& stage) {
   plan::Plan plan = plan_;
   for (const uint16_t w : stage.workflows) {
     for (auto& [kind, text] : plan::remarks_on_values(values_, links_, w)) note(std::move(kind), std::move(text));
+    if (auto lack = plan::lack_of(values_, links_, w)) return fail(Errc::kNotFound, std::move(*lack));
     plan = plan::with_given(std::move(plan), w, values_.given_to(links_[w]));
   }
   stage.plan = std::make_unique<plan::Plan>(std::move(plan));
@@ -184,7 +196,7 @@ void LocalRun::interrupt(aggregate::Ending why, std::string detail) {
   if (!going_) return;
   if (interrupts_ == 0) {
     ending_ = why;
-    if (why == aggregate::Ending::kSignal) why_ = detail;
+    if (why == aggregate::Ending::kSignal || why == aggregate::Ending::kOnError) why_ = detail;
     note("stopping", std::move(detail));
   }
   ++interrupts_;

@@ -32,6 +32,9 @@ struct LocalOptions {
   std::vector<int> pin;  // processors to pin them to, in turn; empty: the scheduler decides
   uint64_t seed = 0;     // 0: from the operating system
   script::lua::Permissions scripts;
+  // Both must outlive the run; nullptr: none.
+  RequestLog* request_log = nullptr;
+  const http1::ExchangeWatch* watch = nullptr;
 };
 
 class LocalRun final : public LoadGroup::Listener {

@@ -184,7 +184,28 @@ Result<Plan> make_plan(const QuickRun& run) {
   plan.timeout = run.timeout;
   Workflow& workflow = plan.workflows.emplace_back();
   workflow.name = "url";
-  if (run.rate_per_s) {
+  if (run.load.of_rates && !run.load.stages.empty()) {
+    ArrivalRate rising{{}, {.preallocated = run.vus, .most = run.vus, .wait_max = {}}};
+    double rate = run.rate_per_s.value_or(0);
+    for (const scenario::NewLoad::Stage& stage : run.load.stages) {
+      rising.stages.push_back({rate, stage.target, stage.duration});
+      rate = stage.target;
+    }
+    workflow.executor = std::move(rising);
+  } else if (!run.load.stages.empty()) {
+    RampingVus course{.start_vus = run.vus, .stages = {}, .pacing = {}};
+    for (const scenario::NewLoad::Stage& stage : run.load.stages) {
+      course.stages.push_back(
+          {stage.duration, static_cast<uint32_t>(std::min<double>(stage.target, scenario::kVusMax))});
+    }
+    workflow.executor = std::move(course);
+  } else if (run.load.iterations) {
+    const uint64_t count = *run.load.iterations;
+    workflow.executor = Iterations{.vus = static_cast<uint32_t>(std::min<uint64_t>(run.vus, count)),
+                                   .iterations = count,
+                                   .shared = true,
+                                   .max_duration = run.duration};
+  } else if (run.rate_per_s) {
     workflow.executor = ArrivalRate{{{*run.rate_per_s, *run.rate_per_s, run.duration}},
                                     {.preallocated = run.vus, .most = run.vus, .wait_max = {}}};
   } else {
@@ -194,8 +215,16 @@ Result<Plan> make_plan(const QuickRun& run) {
   for (const char c : call.method) step.name += ascii_lower(c);
   step.work = std::move(call);
   workflow.order = {.steps = {0}, .is_chain = true, .first = {0}, .width = 1};
-  plan.steps.push_back(
-      {.workflow = 0, .index = 0, .name = fmt::format("{}.{}", workflow.name, step.name), .measured = true});
+  for (const auto& [host, place] : run.hosts) {
+    BW_TRY(auto one, parse_host_place(host, place));
+    plan.hosts.push_back(std::move(one));
+  }
+  for (const auto& [key, value] : run.tags) plan.tags.push_back({key, value});
+  plan.steps.push_back({.workflow = 0,
+                        .index = 0,
+                        .name = fmt::format("{}.{}", workflow.name, step.name),
+                        .measured = true,
+                        .tags = plan.tags});
   return plan;
 }
 

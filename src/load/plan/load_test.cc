@@ -365,6 +365,96 @@ workflows:
   EXPECT_EQ(closed.duration, Duration::seconds(9));
 }
 
+TEST(Load, the_command_line_may_count_iterations_in_place_of_any_load) {
+  TestSources sources(R"yaml(
+workflows:
+  open: {executor: constant-arrival-rate, rate: 5/s, vus: 2, duration: 1s, steps: {a: {http: {get: "http://h/"}}}}
+  shared: {vus: 9, iterations: 90, steps: {a: {http: {get: "http://h/"}}}}
+  each: {executor: per-vu-iterations, vus: 9, iterations: 90, steps: {a: {http: {get: "http://h/"}}}}
+  once: {steps: {a: {action: {set: {x: "1"}}}}}
+)yaml");
+  sources.overrides.load.iterations = 4;
+  const Plan plan = plan_from(sources);
+  const auto users_and_count = [&](std::size_t w) {
+    const auto& counted = std::get<Iterations>(plan.workflows[w].executor);
+    EXPECT_EQ(counted.iterations, 4u);
+    return std::pair(counted.vus, counted.shared);
+  };
+  EXPECT_EQ(users_and_count(0), std::pair(1u, true));
+  EXPECT_EQ(users_and_count(1), std::pair(4u, true));
+  EXPECT_EQ(users_and_count(2), std::pair(9u, false));
+  EXPECT_TRUE(std::holds_alternative<Once>(plan.workflows[3].executor));
+}
+
+TEST(Load, the_command_line_may_give_stages_in_place_of_any_load) {
+  const std::string text = R"yaml(
+workflows:
+  open: {executor: constant-arrival-rate, rate: 5/s, vus: 2, duration: 1s, steps: {a: {http: {get: "http://h/"}}}}
+  closed: {vus: 2, duration: 1s, steps: {a: {http: {get: "http://h/"}}}}
+)yaml";
+  TestSources users(text);
+  users.overrides = {.vus = 3, .load = {.iterations = {}, .stages = {{Duration::seconds(2), 30}}}};
+  for (const Workflow& workflow : plan_from(users).workflows) {
+    const auto& course = std::get<RampingVus>(workflow.executor);
+    EXPECT_EQ(course.start_vus, 3u);
+    EXPECT_EQ(course.stages.at(0).target, 30u);
+  }
+  TestSources rates(text);
+  rates.overrides = {.rate_per_s = 10,
+                     .load = {.iterations = {}, .stages = {{Duration::seconds(2), 30}}, .of_rates = true}};
+  const Plan plan = plan_from(rates);
+  const uint32_t most[] = {2, scenario::kUsersOfRate};
+  for (std::size_t w = 0; w < 2; ++w) {
+    const auto& rising = std::get<ArrivalRate>(plan.workflows[w].executor);
+    EXPECT_EQ(rising.users.most, most[w]);
+    EXPECT_DOUBLE_EQ(rising.stages.at(0).from_per_s, 10);
+    EXPECT_DOUBLE_EQ(rising.stages.at(0).to_per_s, 30);
+  }
+}
+
+TEST(Load, tags_of_the_run_yield_to_those_of_the_scenario_and_thresholds_select_them) {
+  TestSources sources(R"yaml(
+workflows:
+  w:
+    vus: 1
+    duration: 1s
+    tags: {page: cart}
+    steps: {a: {http: {get: "http://h/"}}, b: {tags: {build: "1"}, http: {get: "http://h/"}}}
+thresholds: {"http_reqs{build:7}": "count>0"}
+)yaml");
+  sources.overrides.tags = {{"build", "7"}, {"page", "all"}};
+  const Plan plan = plan_from(sources);
+  EXPECT_EQ(plan.tags, (std::vector<Tag>{{"build", "7"}, {"page", "all"}}));
+  EXPECT_EQ(plan.steps.at(0).tags, (std::vector<Tag>{{"page", "cart"}, {"build", "7"}}));
+  EXPECT_EQ(plan.steps.at(1).tags, (std::vector<Tag>{{"build", "1"}, {"page", "cart"}}));
+  EXPECT_EQ(plan.thresholds.at(0).tags, (std::vector<Tag>{{"build", "7"}}));
+}
+
+TEST(Load, hosts_have_addresses_of_their_own_and_those_of_the_command_line_win) {
+  TestSources sources(R"yaml(
+defaults: {http: {hosts: {a: 10.0.0.7, b: "[::1]:80", c: "::2"}, keep_alive: false}}
+workflows:
+  w: {vus: 1, duration: 1s, keep_connections: false,
+      steps: {a: {http: {get: "http://a/"}}, b: {http: {get: "http://b/", keep_alive: true}}}}
+)yaml");
+  sources.overrides.hosts = {{"a", "10.0.0.8:81"}};
+  const Plan plan = plan_from(sources);
+  ASSERT_EQ(plan.hosts.size(), 4u);
+  EXPECT_EQ(plan.hosts[0].address, "10.0.0.7");
+  EXPECT_EQ(plan.hosts[1].address, "::1");
+  EXPECT_EQ(plan.hosts[1].port, 80);
+  EXPECT_EQ(plan.hosts[2].address, "::2");
+  EXPECT_EQ(plan.hosts[3].host, "a");
+  EXPECT_EQ(plan.hosts[3].port, 81);
+  EXPECT_FALSE(call_of(plan, 0).keep_alive);
+  EXPECT_TRUE(call_of(plan, 1).keep_alive);
+  EXPECT_FALSE(plan.workflows[0].keeps_connections);
+  TestSources wrong(
+      "defaults: {http: {hosts: {a: elsewhere}}}\n"
+      "workflows: {w: {vus: 1, duration: 1s, steps: {a: {http: {get: 'http://a/'}}}}}\n");
+  EXPECT_NE(wrong.errors().find("wrong address 'elsewhere' of host 'a'"), std::string::npos) << wrong.errors();
+}
+
 class Examples : public testing::TestWithParam<std::string> {};
 
 std::string content_of(const std::string& path) {

@@ -173,6 +173,7 @@ struct HttpCall {
   Duration tls_timeout = Duration::seconds(10);
   Duration first_byte_timeout = Duration::seconds(60);
   uint16_t redirects_max = 10;  // 0: a redirect is a plain response
+  bool keep_alive = true;       // else a connection for each request
   bool compressed = false;      // send Accept-Encoding: gzip, br, zstd
   bool tls_verify = true;
   // Certificates to trust, PEM, shared by the steps that trust the same ones; null: the system's.
@@ -401,7 +402,7 @@ struct Use {
   uint16_t from = 0;     // index into Plan::workflows; it has ended when this one begins
   uint16_t provide = 0;  // index into its provides
   std::string name;
-  std::optional<std::string> fallback;  // when it was not provided; none: a step that mentions it fails as `template`
+  std::optional<std::string> fallback;  // when it was not provided; none: the workflow does not begin
   bool is_list = false;                 // the fallback is then its only element
 };
 
@@ -422,6 +423,7 @@ struct Workflow {
   uint16_t slot_count = 0;
   std::vector<std::string> slot_names;  // for messages: the expression of each slot, as the user wrote it
   bool keeps_cookies = false;           // from one iteration of a user to its next; else each begins without any
+  bool keeps_connections = true;        // the same of connections
   bool is_teardown = false;             // it runs after all others, also after a stop of the run
   std::vector<Feed> feeds;              // those that its templates mention
   std::optional<Duration> timeout;      // from its earliest begin: then it is killed
@@ -482,8 +484,16 @@ struct Program {
   std::vector<Module> modules = {};         // of a script: those that it requires
 };
 
+// An address in place of the look-up of a host name. `port` 0: that of the URL.
+struct HostPlace {
+  std::string host;
+  std::string address;
+  uint16_t port = 0;
+};
+
 struct Plan {
   std::string name;
+  std::vector<HostPlace> hosts;  // of one name the last holds
   std::vector<Workflow> workflows;
   std::vector<StepInfo> steps;
   std::vector<CheckInfo> checks;
@@ -493,6 +503,7 @@ struct Plan {
   std::vector<Program> programs;
   std::vector<CustomMetric> metrics;
   std::vector<Series> series;    // by step, in the order of the steps
+  std::vector<Tag> tags;         // of the run: each step has them, unless it has another value
   std::vector<HttpCall> tokens;  // constant requests for access tokens (RFC 6749, section 4.4)
   std::vector<Watch> watches;    // those that thresholds need, each once, by step
 };

@@ -38,6 +38,44 @@ TEST(QuickRun, a_rate_makes_it_an_arrival_rate) {
   EXPECT_EQ(executor.users.most, 50u);
 }
 
+TEST(QuickRun, iterations_are_shared_by_at_most_as_many_users) {
+  const auto plan = make_plan({.url = "http://h/", .vus = 50, .load = {.iterations = 20, .stages = {}}});
+  ASSERT_TRUE(plan);
+  const auto& executor = std::get<Iterations>(plan->workflows[0].executor);
+  EXPECT_TRUE(executor.shared);
+  EXPECT_EQ(executor.iterations, 20u);
+  EXPECT_EQ(executor.vus, 20u);
+}
+
+TEST(QuickRun, stages_begin_at_the_users_or_the_rate) {
+  const std::vector<scenario::NewLoad::Stage> stages{{Duration::seconds(2), 30}, {Duration::zero(), 10}};
+  const auto users = make_plan({.url = "http://h/", .vus = 5, .load = {.iterations = {}, .stages = stages}});
+  ASSERT_TRUE(users);
+  const auto& course = std::get<RampingVus>(users->workflows[0].executor);
+  EXPECT_EQ(course.start_vus, 5u);
+  ASSERT_EQ(course.stages.size(), 2u);
+  EXPECT_EQ(course.stages[0].target, 30u);
+  EXPECT_EQ(course.stages[0].duration, Duration::seconds(2));
+  const auto rates = make_plan({.url = "http://h/",
+                                .vus = 5,
+                                .rate_per_s = 7.0,
+                                .load = {.iterations = {}, .stages = stages, .of_rates = true}});
+  ASSERT_TRUE(rates);
+  const auto& rising = std::get<ArrivalRate>(rates->workflows[0].executor);
+  EXPECT_EQ(rising.users.most, 5u);
+  ASSERT_EQ(rising.stages.size(), 2u);
+  EXPECT_DOUBLE_EQ(rising.stages[0].from_per_s, 7);
+  EXPECT_DOUBLE_EQ(rising.stages[1].from_per_s, 30);
+  EXPECT_DOUBLE_EQ(rising.stages[1].to_per_s, 10);
+}
+
+TEST(QuickRun, its_tags_are_those_of_its_step) {
+  const auto plan = make_plan({.url = "http://h/", .load = {.iterations = {}, .stages = {}}, .tags = {{"build", "7"}}});
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->tags, (std::vector<Tag>{{"build", "7"}}));
+  EXPECT_EQ(plan->steps.at(0).tags, plan->tags);
+}
+
 TEST(QuickRun, method_headers_and_body_are_taken_as_they_are) {
   const auto plan = make_plan({.url = "https://h/${vu}",
                                .method = "post",

@@ -111,6 +111,16 @@ std::vector<Remark> remarks_on_values(const Values& values, const All& all, uint
   }
   return out;
 }
+// Why workflow `w` must not begin: a value that it uses is missing, and has no default. A teardown begins without.
+template <class All>
+std::optional<std::string> lack_of(const Values& values, const All& all, uint16_t w) {
+  if (all[w].is_teardown) return std::nullopt;
+  for (Remark& remark : remarks_on_values(values, all, w)) {
+    if (remark.kind == "value_missing") return std::move(remark.text) + "; a default would stand for it";
+  }
+  return std::nullopt;
+}
+
 // Of a value that `links` was to provide.
 Remark remark_on_too_large(const Links& links, uint16_t provide);
 

@@ -75,9 +75,15 @@ TEST(Sequence, what_is_missing_or_was_cut_is_told) {
             (std::vector<Remark>{{"value_missing", "workflow 'a' provided no 'one' for 'b'"},
                                  {"value_missing", "workflow 'a' provided no 'list' for 'b'"}}));
   EXPECT_TRUE(remarks_on_values(values, all, 2).empty()) << "something stands for it";
+  EXPECT_EQ(lack_of(values, all, 1), "workflow 'a' provided no 'one' for 'b'; a default would stand for it");
+  EXPECT_FALSE(lack_of(values, all, 2));
+  auto teardown = all;
+  teardown[1].is_teardown = true;
+  EXPECT_FALSE(lack_of(values, teardown, 1)) << "a teardown begins without";
   values.merge(0, 1, {0, 1, Duration::seconds(1), "x"});
   values.merge(0, 1, {1, 1, Duration::seconds(1), "y", false, true});
   values.merge(0, 1, {1, 2, Duration::seconds(1), "", true, true});
+  EXPECT_FALSE(lack_of(values, all, 1));
   const auto told = remarks_on_values(values, all, 1);
   ASSERT_EQ(told.size(), 1u);
   EXPECT_EQ(told[0].kind, "list_cut");

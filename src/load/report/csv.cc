@@ -122,6 +122,10 @@ std::string to_csv(const ResultFile& run) {
   whole.text(run.scenario).number(0).number(covered).count(run.requests).count(run.failed).number(run.rate_per_s);
   whole.count(run.bytes_sent).count(run.bytes_received).count(run.iterations).count(run.dropped).count(peak);
   out += whole.times(all_service(run)).times(all_response(run)).none(kCellsOfFigure).end();
+  for (const auto& [key, value] : run.tags) {
+    CsvRow row("tag");
+    out += row.text(key).none(kCellsBeforeFigure + 1).text(value).none(1).end();
+  }
   for (const ResultStep& step : run.steps) {
     CsvRow row("step");
     row.text(step.name).none(2).count(step.count).count(step.failed).number(step.rate_per_s);

@@ -187,6 +187,9 @@ std::string facts(const ResultFile& run) {
     loads.push_back(run.workflows.size() > 1 ? fmt::format("{}: {}", one.name, load_of(one)) : load_of(one));
   }
   fact("Load", loads);
+  std::vector<std::string> tags;
+  for (const auto& [key, value] : run.tags) tags.push_back(fmt::format("{}: {}", key, value));
+  fact("Tags", tags);
   fact("Started", {date_text(run.started_at)});
   fact("Duration", {span_text(run.elapsed_s)});
   fact("Generator",

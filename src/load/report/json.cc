@@ -91,15 +91,17 @@ Json run_json(const RunReport& run) {
     generator["remedy"] = run.generator.remedy;
   }
   if (!run.generator.findings.empty()) generator["findings"] = findings_json(run.generator.findings);
-  return {{"id", run.run_id},
-          {"scenario", run.totals->plan().name},
-          {"started_at", format_wall(run.started_at)},
-          {"elapsed_s", run.elapsed.seconds_f()},
-          {"verdict", aggregate::to_string(run.verdict.outcome)},
-          {"exit_code", run.verdict.exit_code},
-          {"reason", run.verdict.reason},
-          {"targets", plan::targets_of(run.totals->plan())},
-          {"generator", std::move(generator)}};
+  Json out{{"id", run.run_id},
+           {"scenario", run.totals->plan().name},
+           {"started_at", format_wall(run.started_at)},
+           {"elapsed_s", run.elapsed.seconds_f()},
+           {"verdict", aggregate::to_string(run.verdict.outcome)},
+           {"exit_code", run.verdict.exit_code},
+           {"reason", run.verdict.reason},
+           {"targets", plan::targets_of(run.totals->plan())},
+           {"generator", std::move(generator)}};
+  for (const plan::Tag& tag : run.totals->plan().tags) out["tags"][tag.key] = tag.value;
+  return out;
 }
 
 Json totals_json(const RunReport& run) {

@@ -146,6 +146,10 @@ void read_run(const Value& run, ResultFile& out) {
   if (run.has("targets")) {
     run["targets"].each(kMaxResultSteps, [&](const Value& one) { out.targets.push_back(one.text()); });
   }
+  if (run.has("tags")) {
+    run["tags"].each_member(
+        kMaxResultSteps, [&](const std::string& key, const Value& value) { out.tags.emplace_back(key, value.text()); });
+  }
   const Value generator = run["generator"];
   out.saturated = generator["saturated"].flag();
   if (generator.has("reason")) out.saturation = generator["reason"].text();

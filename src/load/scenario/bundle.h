@@ -32,6 +32,9 @@ struct QuickRun {
   bool skip_tls_verify = false;
   std::string tls_ca;       // certificates to trust, PEM; empty: the system's
   std::string tls_ca_name;  // its source file, for messages
+  NewLoad load;             // in place of the two executors above
+  std::vector<std::pair<std::string, std::string>> tags;
+  std::vector<std::pair<std::string, std::string>> hosts;  // see Overrides
 };
 
 // A scenario file, and the answer to each of its questions to the world.

@@ -22,6 +22,7 @@ constexpr Value kOneFormPart[] = {{.form = Form::kText}, {.form = Form::kMap, .m
 constexpr Value kFormParts[] = {
     {.form = Form::kText}, {.form = Form::kMap, .map = &kFormPart}, {.form = Form::kList, .elements = kOneFormPart}};
 constexpr Value kMultipart[] = {{.form = Form::kNamed, .range = {.low = 1}, .elements = kFormParts}};
+constexpr Value kHosts[] = {{.form = Form::kNamed, .range = {0, kHostsMax}, .elements = kText}};
 constexpr Value kBody[] = {{.form = Form::kText}, {.form = Form::kMap, .map = &kFileBody}};
 
 constexpr Key kTimeout{
@@ -34,6 +35,9 @@ constexpr Key kFirstByteTimeout{.name = "first_byte_timeout",
 constexpr Key kRedirectsKey{
     .name = "redirects", .text = "How many redirects are followed; 0: none", .values = kRedirects};
 constexpr Key kCompressed{.name = "compressed", .text = "Whether to ask for gzip, brotli and zstd", .values = kBool};
+constexpr Key kKeepAlive{.name = "keep_alive",
+                         .text = "Whether the connection serves later requests too; else each request opens one",
+                         .values = kBool};
 constexpr Key kTlsKey{.name = "tls", .text = "How the server's certificate is checked", .values = kTlsMap};
 constexpr Key kBodyMax{.name = "body_max", .text = "A longer response is an error", .values = kSize};
 constexpr Key kAuthKey{.name = "auth", .text = "Credentials of the request", .values = kAuthMap};
@@ -54,6 +58,7 @@ constexpr Key kHeaders{
 
 constexpr Key kHttpDefaultsKeys[] = {
     {.name = "base", .text = "The URL before all URLs that are not absolute", .values = kText},
+    {.name = "hosts", .text = "Addresses (IP or IP:PORT) of host names, in place of their look-up", .values = kHosts},
     kHeaders,
     kTimeout,
     kConnectTimeout,
@@ -61,6 +66,7 @@ constexpr Key kHttpDefaultsKeys[] = {
     kFirstByteTimeout,
     kRedirectsKey,
     kCompressed,
+    kKeepAlive,
     kTlsKey,
     kBodyMax,
     kAuthKey,
@@ -93,6 +99,7 @@ constexpr Key kHttpKeys[] = {
     kFirstByteTimeout,
     kRedirectsKey,
     kCompressed,
+    kKeepAlive,
     kTlsKey,
     kBodyMax,
     kAuthKey,

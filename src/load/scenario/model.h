@@ -37,6 +37,8 @@ struct Delay {
 
 constexpr uint64_t kVusMax = 1'000'000;
 constexpr double kRateMax = 10e6;  // arrivals a second
+// Of a rate of the command line: unused ones cost nothing.
+constexpr uint32_t kUsersOfRate = 100;
 constexpr uint64_t kRetriesMax = 100;
 constexpr uint64_t kSigmaMax = 10;  // of a pause
 constexpr uint64_t kIterationsMax = 1'000'000'000'000;
@@ -45,6 +47,7 @@ constexpr std::size_t kWorkflowsMax = 100;
 constexpr std::size_t kStepsMax = 1'000;    // of the whole scenario, with the names of requests
 constexpr std::size_t kChecksMax = 10'000;  // of the whole scenario
 constexpr std::size_t kThresholdsMax = 1'000;
+constexpr std::size_t kHostsMax = 1'000;    // with addresses of their own
 constexpr std::size_t kTagsMax = 20;        // of one workflow or step
 constexpr std::size_t kArgumentsMax = 100;  // of a function of a program, and names of its checks and values
 constexpr std::size_t kProvidesMax = 100;   // the most values that a workflow provides, or uses
@@ -71,6 +74,7 @@ struct HttpOptions {
   std::optional<Duration> first_byte_timeout;
   std::optional<uint64_t> redirects;
   std::optional<bool> compressed;
+  std::optional<bool> keep_alive;
   std::optional<bool> tls_verify;
   std::optional<Text> tls_ca;
   std::optional<uint64_t> body_max;
@@ -317,6 +321,7 @@ struct Workflow {
   OnOvertime on_overtime = OnOvertime::kKill;
   std::vector<Step> steps;  // each after its holder
   bool keeps_cookies = false;
+  bool keeps_connections = true;
   std::vector<Pair> tags;  // of all its steps
   bool is_teardown = false;
   std::optional<Duration> timeout;
@@ -356,6 +361,7 @@ enum class OnLoss : unsigned char { kInconclusive, kPass, kFail };
 
 struct HttpDefaults {
   std::optional<Text> base;
+  std::vector<Pair> hosts;  // IP or IP:PORT of names
   std::vector<Pair> headers;
   HttpOptions options;
   std::optional<Auth> auth;
@@ -370,6 +376,7 @@ struct Scenario {
   std::vector<Threshold> thresholds;
   OnLoss on_loss = OnLoss::kInconclusive;
   std::optional<Duration> timeout;
+  std::vector<std::pair<std::string, std::string>> tags;  // of the run
   std::vector<Feeder> data;
   std::vector<Metric> metrics;
 };

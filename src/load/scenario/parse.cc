@@ -240,14 +240,46 @@ void fit_into(Duration length, Stages& stages) {
   for (auto& stage : stages) stage.duration = Duration::from_seconds_f(stage.duration.seconds_f() * factor);
 }
 
+// Replaces the executor by that of the command line.
+void put_load(const Overrides& overrides, Workflow& workflow) {
+  const NewLoad& load = overrides.load;
+  if (load.of_rates && !load.stages.empty()) {
+    RampingArrivalRate rising{
+        overrides.rate_per_s.value_or(0), {}, {.preallocated = kUsersOfRate, .most = kUsersOfRate}};
+    std::visit(Overloaded{[](const auto&) {}, [&](const ConstantArrivalRate& open) { rising.users = open.users; },
+                          [&](const RampingArrivalRate& open) { rising.users = open.users; }},
+               workflow.executor);
+    for (const NewLoad::Stage& stage : load.stages) rising.stages.push_back({stage.duration, stage.target});
+    workflow.executor = std::move(rising);
+  } else if (!load.stages.empty()) {
+    RampingVus course{.start_vus = overrides.vus.value_or(1), .stages = {}, .graceful_ramp_down = {}, .pacing = {}};
+    for (const NewLoad::Stage& stage : load.stages) {
+      course.stages.push_back({stage.duration, static_cast<uint32_t>(std::min<double>(stage.target, kVusMax))});
+    }
+    workflow.executor = std::move(course);
+  } else if (load.iterations) {
+    const auto* counted = std::get_if<Iterations>(&workflow.executor);
+    Iterations out = counted == nullptr ? Iterations{} : *counted;
+    out.iterations = *load.iterations;
+    workflow.executor = out;
+  }
+}
+
 }  // namespace
 
 void apply_overrides(const Overrides& overrides, Scenario& scenario, Diagnostics& diagnostics) {
   if (overrides.timeout) scenario.timeout = overrides.timeout;
+  scenario.tags = overrides.tags;
+  for (const auto& [name, place] : overrides.hosts) scenario.http.hosts.push_back({{name, {}}, {place, {}}});
+  bool took_load = false;
   bool took_vus = false;
   bool took_duration = false;
   bool took_rate = false;
   for (Workflow& workflow : scenario.workflows) {
+    if (!std::holds_alternative<Once>(workflow.executor)) {
+      put_load(overrides, workflow);
+      took_load = true;
+    }
     const auto use = [&](auto& users) {
       took_vus = true;
       users.preallocated = overrides.vus.value_or(users.preallocated);
@@ -263,10 +295,17 @@ void apply_overrides(const Overrides& overrides, Scenario& scenario, Diagnostics
                             closed.vus = overrides.vus.value_or(closed.vus);
                             closed.duration = overrides.duration.value_or(closed.duration);
                           },
-                          [&](RampingVus& course) { shape(course.stages); },
+                          [&](RampingVus& course) {
+                            took_vus |= !overrides.load.stages.empty();
+                            shape(course.stages);
+                          },
                           [&](Iterations& counted) {
                             took_vus = took_duration = true;
                             counted.vus = overrides.vus.value_or(counted.vus);
+                            // Users beyond the shared iterations would have none.
+                            if (counted.shared && overrides.load.iterations && counted.vus > counted.iterations) {
+                              counted.vus = static_cast<uint32_t>(counted.iterations);
+                            }
                             if (overrides.duration) counted.max_duration = overrides.duration;
                           },
                           [&](ConstantArrivalRate& open) {
@@ -277,6 +316,7 @@ void apply_overrides(const Overrides& overrides, Scenario& scenario, Diagnostics
                           },
                           [&](RampingArrivalRate& rising) {
                             use(rising.users);
+                            took_rate |= overrides.load.of_rates;
                             shape(rising.stages);
                           },
                           [&](ExternallyControlled& told) {
@@ -291,6 +331,8 @@ void apply_overrides(const Overrides& overrides, Scenario& scenario, Diagnostics
     if (!given || taken) return;
     diagnostics.add({}, {.message = flag + " fits no workflow of this scenario", .expected = std::move(need)});
   };
+  refuse(overrides.load.iterations.has_value(), took_load, "--iterations", "a workflow with an http step");
+  refuse(!overrides.load.stages.empty(), took_load, "--stage", "a workflow with an http step");
   refuse(overrides.vus.has_value(), took_vus, "--vus", "a workflow with an http step");
   refuse(overrides.duration.has_value(), took_duration, "--duration", "a workflow with an http step");
   refuse(overrides.rate_per_s.has_value(), took_rate, "--rate", "a workflow with executor: constant-arrival-rate");

@@ -26,6 +26,9 @@ std::optional<Delay> parse_delay(const Node& node, const std::string& what, Read
 Http parse_http(const Node& node, const std::string& where, Reading& reading);
 // The value of the key 'lua' or 'native' of `where`.
 Code parse_code(const Node& node, const std::string& where, Reading& reading);
+// Whether a step may have such a tag, and a threshold can name it.
+bool is_tag_name(std::string_view text);
+bool is_tag_value(std::string_view text);
 // The key 'tags' of a workflow or a step, and 'group' of a step: the tag of that name.
 std::vector<Pair> parse_tags(const Section& section, bool with_group);
 // The key 'auth' of a request, or of the defaults.

@@ -43,6 +43,7 @@ HttpOptions parse_options(const Section& http) {
   out.first_byte_timeout = http.duration("first_byte_timeout");
   out.redirects = http.whole("redirects");
   out.compressed = http.boolean("compressed");
+  out.keep_alive = http.boolean("keep_alive");
   out.body_max = http.size("body_max");
   out.proxy = http.constant("proxy");
   out.expected = parse_expected(http);
@@ -325,6 +326,7 @@ HttpDefaults parse_http_defaults(const Node& node, Reading& reading) {
   const Section section(node, "'http' of 'defaults'", reading, maps::kHttpDefaults);
   if (!node.is_map()) return out;
   out.base = section.constant("base");
+  if (const Node* hosts = section.find("hosts")) out.hosts = parse_pairs(*hosts, section.what(*hosts), reading);
   if (const Node* headers = section.find("headers")) {
     out.headers = parse_headers(*headers, section.what(*headers), reading);
   }

@@ -190,10 +190,6 @@ constexpr std::size_t kValueMax = 200;
 constexpr std::array<std::string_view, 9> kTaken{"step", "workflow", "scenario",         "check", "group", "method",
                                                  "url",  "status",   "expected_response"};
 
-bool is_value(std::string_view text) {
-  return !text.empty() && text.size() <= kValueMax && text.find_first_of(",{}") == std::string_view::npos;
-}
-
 void report_value(const Text& value, const std::string& what, Reading& reading) {
   reading.diagnostics.add(
       value.mark,
@@ -339,6 +335,14 @@ std::vector<Pair> parse_records(const Node& node, const std::string& what, Readi
   return out;
 }
 
+bool is_tag_name(std::string_view text) {
+  return is_value_name(text) && std::find(kTaken.begin(), kTaken.end(), text) == kTaken.end();
+}
+
+bool is_tag_value(std::string_view text) {
+  return !text.empty() && text.size() <= kValueMax && text.find_first_of(",{}") == std::string_view::npos;
+}
+
 std::vector<Pair> parse_tags(const Section& section, bool with_group) {
   Reading& reading = section.reading();
   std::vector<Pair> out;
@@ -351,10 +355,10 @@ std::vector<Pair> parse_tags(const Section& section, bool with_group) {
     for (const Node& item : tags->items) {
       const std::string what = fmt::format("tag {} of {}", in_quotes(item.key), section.where());
       auto value = read_constant(item, what, reading);
-      if (!is_value_name(item.key) || std::find(kTaken.begin(), kTaken.end(), item.key) != kTaken.end()) {
+      if (!is_tag_name(item.key)) {
         reading.diagnostics.add(item.place(), {.message = in_quotes(item.key) + " cannot be the name of a tag",
                                                .expected = "letters, digits and _, and none of " + join(kTaken)});
-      } else if (value && !is_value(value->text)) {
+      } else if (value && !is_tag_value(value->text)) {
         report_value(*value, what, reading);
       } else if (value) {
         out.push_back({{item.key, item.key_mark}, std::move(*value)});
@@ -364,7 +368,7 @@ std::vector<Pair> parse_tags(const Section& section, bool with_group) {
   const Node* group = with_group ? section.find("group") : nullptr;
   if (group == nullptr) return out;
   auto name = section.constant("group");
-  if (name && !is_value(name->text)) {
+  if (name && !is_tag_value(name->text)) {
     report_value(*name, "'group' of " + section.where(), reading);
   } else if (name) {
     out.push_back({{"group", group->key_mark}, std::move(*name)});

@@ -379,6 +379,7 @@ Workflow parse_workflow(const Node& node, bool is_frame, Reading& reading) {
   if (const auto choice = section.choice("on_overtime")) workflow.on_overtime = static_cast<OnOvertime>(*choice);
   workflow.tags = parse_tags(section, false);
   workflow.keeps_cookies = section.boolean("keep_cookies").value_or(false);
+  workflow.keeps_connections = section.boolean("keep_connections").value_or(true);
   workflow.timeout = parse_timeout(section);
   workflow.is_sound = reading.diagnostics.size() == problems;
   return workflow;

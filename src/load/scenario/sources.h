@@ -42,12 +42,26 @@ FileView view_of(std::string text);
 // A path relative to the scenario's folder, converted to the base of the scenario file's own path.
 std::string beside(const std::string& scenario_file, const std::string& path);
 
+// A load of the command line in place of the scenario's executors.
+struct NewLoad {
+  struct Stage {
+    Duration duration;
+    double target = 0;  // virtual users, or arrivals a second
+  };
+  std::optional<uint64_t> iterations;  // of each workflow
+  std::vector<Stage> stages;           // wins over iterations
+  bool of_rates = false;               // the targets of the stages
+};
+
 // The settings of the command line that replace the scenario's. They apply to every workflow that has the setting.
 struct Overrides {
   std::optional<uint32_t> vus;
   std::optional<Duration> duration;
   std::optional<double> rate_per_s;
   std::optional<Duration> timeout;
+  NewLoad load;
+  std::vector<std::pair<std::string, std::string>> hosts;  // IP or IP:PORT of host names; over those of the scenario
+  std::vector<std::pair<std::string, std::string>> tags;   // of all steps; those of the scenario win
 };
 
 struct Sources {

@@ -29,8 +29,8 @@ Headway& Headway::operator+=(const Headway& other) {
 }
 
 Engine::Engine(runtime::Runtime& runtime, const plan::Plan& plan, EngineAssignment assignment, WindowSink& sink,
-               metrics::Window* first, const ProgramLoader* programs)
-    : state_{runtime, plan, std::move(assignment), sink, first},
+               metrics::Window* first, const ProgramLoader* programs, Instruments instruments)
+    : state_{runtime, plan, std::move(assignment), sink, first, instruments},
       iteration_(state_, programs),
       executors_(state_, iteration_) {
   check(state_.assignment.part < state_.assignment.parts, "a part is one of its parts");
@@ -187,6 +187,12 @@ task<void> Engine::tick(Instant start, uint64_t second) {
     if (next != nullptr) {
       state_.window = next;
       handed_over_ = so_far;
+    }
+    if (state_.instruments.requests == nullptr) continue;
+    if (going) {
+      state_.instruments.requests->flush();
+    } else {
+      state_.instruments.requests->close();
     }
   }
 }

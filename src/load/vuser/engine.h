@@ -50,7 +50,7 @@ class Engine {
   // All arguments must outlive it. `first` is the window to start with. `programs` may be nullptr for a plan without
   // programs. REQUIRES a part of its parts, and a workflow of the plan.
   Engine(runtime::Runtime& runtime, const plan::Plan& plan, EngineAssignment assignment, WindowSink& sink,
-         metrics::Window* first, const ProgramLoader* programs = nullptr);
+         metrics::Window* first, const ProgramLoader* programs = nullptr, Instruments instruments = {});
 
   // Prepares all steps. Fails on errors that only show now: a wrong constant URL, an unreadable CA file, a program
   // without the function that a step calls.

@@ -18,6 +18,7 @@
 #include "load/plan/plan.h"
 #include "load/vuser/prepared_step.h"
 #include "load/vuser/program.h"
+#include "load/vuser/request_pages.h"
 #include "load/vuser/tokens.h"
 #include "load/vuser/values.h"
 
@@ -50,7 +51,6 @@ struct EngineAssignment {
   std::optional<uint64_t> iterations = std::nullopt;
 };
 
-// The next action of a user after a step, or an iteration.
 // One for each engine. The references outlive it.
 struct EngineState {
   runtime::Runtime& runtime;
@@ -58,12 +58,14 @@ struct EngineState {
   const EngineAssignment assignment;
   WindowSink& sink;
   metrics::Window* window;  // that is being filled
+  const Instruments instruments = {};
   Instant start = {};
   runtime::Cancellation killed{nullptr};   // ends everything at once
   runtime::Cancellation stopped{&killed};  // ends waiting between iterations, and think time
   bool paused = false;
 };
 
+// The next action of a user after a step, or an iteration.
 enum class Flow : uint8_t { kGoOn, kEndIteration, kEndVu };
 
 // For a user whose turn may end before the workflow does: the end of its current iteration.
@@ -87,9 +89,12 @@ struct GroupTime {
 };
 
 struct Vu {
-  Vu(uint32_t number_, uint16_t slots, runtime::Cancellation* cancel_)
-      : number(number_), cancel(cancel_), values(slots) {}
-  uint32_t number;                // from 1, unique in the workflow over all cores
+  Vu(uint32_t number_, const plan::Workflow& workflow_, runtime::Cancellation* cancel_)
+      : number(number_), workflow(workflow_), cancel(cancel_), values(workflow_.slot_count) {
+    session.owner = this;
+  }
+  uint32_t number;  // from 1, unique in the workflow over all cores
+  const plan::Workflow& workflow;
   runtime::Cancellation* cancel;  // ends its iteration: that of the workflow, or its own
   uint64_t iteration = 0;         // from 0
   // Of the current iteration: whether a request got a response, and whether one got none.

@@ -42,7 +42,7 @@ bool Executors::begins(WorkflowRun& run, Duration length) {
 }
 
 task<void> Executors::once(WorkflowRun& run) {
-  run.vus.push_back(std::make_unique<Vu>(1, run.workflow.slot_count, &run.cancel));
+  run.vus.push_back(std::make_unique<Vu>(1, run.workflow, &run.cancel));
   run.end = run.start;
   co_await iteration_.run(run, *run.vus.back(), runtime_.now());
   ++run.left;
@@ -58,7 +58,7 @@ task<void> Executors::arrivals(WorkflowRun& run, const plan::ArrivalRate& execut
   std::vector<task<void>> users;
   const auto hire = [&] {
     const uint32_t number = most.first + static_cast<uint32_t>(run.vus.size()) + 1;
-    run.vus.push_back(std::make_unique<Vu>(number, run.workflow.slot_count, &run.cancel));
+    run.vus.push_back(std::make_unique<Vu>(number, run.workflow, &run.cancel));
     run.free.push_back(run.vus.back().get());
     users.push_back(arrival_vu(run, *run.vus.back()));
   };
@@ -235,7 +235,7 @@ task<void> Executors::live_users(WorkflowRun& run, uint32_t vus, const plan::Del
   std::vector<task<void>> loops;
   loops.reserve(assignment.count);
   for (uint32_t i = 0; i < assignment.count && !state_.stopped.cancelled(); ++i) {
-    run.vus.push_back(std::make_unique<Vu>(assignment.first + i + 1, run.workflow.slot_count, &run.cancel));
+    run.vus.push_back(std::make_unique<Vu>(assignment.first + i + 1, run.workflow, &run.cancel));
     uint64_t* const own = left.empty() ? nullptr : &left[left.size() == 1 ? 0 : i];
     loops.push_back(vu_loop(run, *run.vus.back(), pacing, own));
     if (i % kAtOnce == kAtOnce - 1) co_await runtime_.yield();
@@ -389,7 +389,7 @@ void Executors::want(WorkflowRun& run, uint32_t index, const plan::Delay* pacing
   --run.resting;
   // User n belongs to part (n - 1) mod parts, so that every part follows the number of all of them.
   const uint32_t number = plan::number_dealt(index, run.part, run.parts);
-  vu = std::make_unique<Vu>(number, run.workflow.slot_count, &run.cancel);
+  vu = std::make_unique<Vu>(number, run.workflow, &run.cancel);
   vu->leaving = std::make_unique<Leaving>(&run.cancel);
   vu->cancel = &vu->leaving->cancel;
   loops.push_back(vu_loop(run, *vu, pacing, nullptr));

@@ -54,12 +54,18 @@ IterationRunner::IterationRunner(EngineState& state, const ProgramLoader* progra
     : state_(state),
       runtime_(state.runtime),
       recorder_(state.plan, runtime_, state.window, state.start),
-      client_(runtime_),
+      client_(runtime_, state.instruments.watch),
       tokens_(runtime_, state.plan, client_, callback_to<&IterationRunner::note>(*this)),
       loader_(programs),
       code_thread_{runtime_, client_.origins(), readers_, state.window, recorder_, tokens_.values()} {}
 
 Status IterationRunner::prepare(WorkflowRun& run) {
+  std::vector<http1::HostOverride> hosts;
+  for (const plan::HostPlace& one : state_.plan.hosts) {
+    BW_TRY(const auto address, runtime::IpAddress::parse(one.address));
+    hosts.push_back({one.host, {address, one.port}});
+  }
+  client_.origins().override_hosts(std::move(hosts));
   for (const plan::Step& step : run.workflow.steps) {
     BW_TRY(auto prepared,
            PreparedStep::prepare(step, state_.plan.steps[step.id].measured, client_.origins(), readers_));
@@ -95,6 +101,7 @@ task<Flow> IterationRunner::run(WorkflowRun& run, Vu& vu, Instant due) {
   if (!run.workflow.groups.empty()) vu.groups.assign(run.workflow.groups.size(), {});
   if (!run.programs.empty()) begin_code_iteration(run, vu);
   if (!run.workflow.keeps_cookies) vu.session.cookies.clear();
+  if (!run.workflow.keeps_connections) vu.session.close_idle();
   Flow flow = Flow::kGoOn;
   if (run.workflow.order.is_chain) {
     for (const uint16_t index : run.workflow.order.steps) {
@@ -260,12 +267,16 @@ IterationRunner::Outcome IterationRunner::record(PreparedStep& step, const http1
   (response.error == ErrorKind::kNone ? vu.answered : vu.unanswered) = true;
   const Duration service = response.done - response.sent;
   const bool failed = step.evaluator().is_failure(response);
-  if (step.measured()) count(step.step().id, response, failed, due);
+  if (step.measured()) count(step.step().id, response, failed, due, vu);
   const bool all = step.evaluator().evaluate(response, service, vu.session.cookies, vu.values, state_.window->checks);
   return {failed, !failed && all};
 }
 
-inline void IterationRunner::count(plan::StepId step, const http1::Response& response, bool failed, Instant due) {
+inline void IterationRunner::count(plan::StepId step, const http1::Response& response, bool failed, Instant due,
+                                   const Vu& vu) {
+  if (state_.instruments.requests != nullptr) [[unlikely]] {
+    state_.instruments.requests->add(row_of(step, response, failed, due, vu.number, vu.iteration, runtime_.now()));
+  }
   metrics::StepWindow& counts = state_.window->steps[step];
   ++counts.count;
   counts.failed += failed ? 1 : 0;
@@ -411,7 +422,7 @@ task<Flow> IterationRunner::run_code(WorkflowRun& run, Vu& vu, PreparedStep& ste
       (response.error == ErrorKind::kNone ? vu.answered : vu.unanswered) = true;
       if (step.measured() && code.measured()) {
         failed = step.evaluator().is_failure(response, code.expected());
-        count(code.counts_at(), response, failed, measures ? before : asked);
+        count(code.counts_at(), response, failed, measures ? before : asked, vu);
       } else if (step.measured()) {
         ++state_.window->steps[code.counts_at()].left_out;
       }

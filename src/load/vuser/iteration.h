@@ -55,7 +55,7 @@ class IterationRunner {
     bool failed = false;  // the request did
     bool good = false;    // and every check holds
   };
-  void count(plan::StepId step, const http1::Response& response, bool failed, Instant due);
+  void count(plan::StepId step, const http1::Response& response, bool failed, Instant due, const Vu& vu);
   void watch(plan::StepId step, const http1::Response& response, bool failed, Instant due);
   Outcome record(PreparedStep& step, const http1::Response& response, Instant due, Vu& vu);
   static bool is_to_be_sent_again(const plan::Retry& retry, const http1::Response& response, bool failed);

@@ -197,6 +197,7 @@ bool RequestMaker::make(const RequestChange* change, const RenderContext& contex
     const auto end = std::to_chars(length, length + sizeof length, text.body.size()).ptr;
     append_field(bytes, "Content-Length", {length, static_cast<std::size_t>(end - length)});
   }
+  if (!call.keep_alive && !has_header(call, change, "connection")) append_field(bytes, "Connection", "close");
   const std::size_t head_size = bytes.size();
   if (!put_credentials(context, text, out)) return false;
   bytes += "\r\n";
@@ -209,6 +210,7 @@ bool RequestMaker::make(const RequestChange* change, const RenderContext& contex
   out.head = whole.substr(0, head_size);
   out.body = whole.substr(head_size + 2);
   out.whole = whole;
+  out.fresh = !call.keep_alive;
   out.limits = limits_.get();
   out.proxies = proxies_.get();
   out.heads = heads_.get();

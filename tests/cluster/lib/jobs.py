@@ -16,7 +16,7 @@ SCHEMA = json.loads((Path(__file__).parents[3] / "docs/formats/result.schema.jso
 PORT = 18080
 PATIENCE = 180  # seconds, for what a job does
 
-PASS, THRESHOLDS, WRONG, CANCELLED, LOST = 0, 99, 104, 105, 120
+PASS, THRESHOLDS, WRONG, CANCELLED, ABORT, LOST = 0, 99, 104, 105, 108, 120
 
 
 def kinds(result):

@@ -6,11 +6,13 @@
 #include "core/base/check.h"
 #include "core/base/encoding.h"
 #include "core/message/describe.h"
+#include "load/scenario/model.h"
 
 namespace bellwether::dispatch {
 namespace {
 
 using scenario::Bundle;
+using scenario::NewLoad;
 using scenario::QuickRun;
 using scenario::RecordedScenario;
 using Pair = std::pair<std::string, std::string>;
@@ -53,6 +55,12 @@ constexpr Rule kVus = between(uint32_t{1}, uint32_t{10'000'000});
 constexpr Rule kLength = between(Duration::nanos(1), Duration::hours(366 * 24));
 constexpr Rule kRate = between(1e-300, 1e9);
 constexpr Rule kEntries = list(kMaxBundleEntries);
+constexpr Rule kIterations = between(uint64_t{1}, scenario::kIterationsMax);
+constexpr Rule kStages = list(scenario::kStagesMax);
+constexpr Rule kStageLength = between(Duration::zero(), Duration::hours(366 * 24));
+constexpr Rule kTarget = between(0.0, scenario::kRateMax);
+constexpr Rule kHosts = list(scenario::kHostsMax);
+constexpr Rule kTags = list(scenario::kTagsMax);
 
 }  // namespace
 
@@ -61,10 +69,20 @@ constexpr auto kDescription<Pair> =
     describe<Pair>("a name and its value", field<&Pair::first>(1, kBytes), field<&Pair::second>(2, kBytes));
 
 template <>
+constexpr auto kDescription<NewLoad::Stage> = describe<NewLoad::Stage>(
+    "a stage of a load", field<&NewLoad::Stage::duration>(1, kStageLength), field<&NewLoad::Stage::target>(2, kTarget));
+
+template <>
+constexpr auto kDescription<NewLoad> =
+    describe<NewLoad>("a load of the command line", field<&NewLoad::iterations>(1, kIterations),
+                      field<&NewLoad::stages>(2, kStages), field<&NewLoad::of_rates>(3));
+
+template <>
 constexpr auto kDescription<scenario::Overrides> = describe<scenario::Overrides>(
     "a replacement of a scenario's own value", field<&scenario::Overrides::vus>(1, kVus),
     field<&scenario::Overrides::duration>(2, kLength), field<&scenario::Overrides::rate_per_s>(3, kRate),
-    field<&scenario::Overrides::timeout>(4, kLength));
+    field<&scenario::Overrides::timeout>(4, kLength), field<&scenario::Overrides::load>(5),
+    field<&scenario::Overrides::tags>(6, kTags), field<&scenario::Overrides::hosts>(7, kHosts));
 
 template <>
 constexpr auto kDescription<File> =
@@ -88,7 +106,8 @@ constexpr auto kDescription<QuickRun> = describe<QuickRun>(
     field<&QuickRun::headers>(3, kEntries), field<&QuickRun::body>(4, kBytes), field<&QuickRun::vus>(5, kVus),
     field<&QuickRun::duration>(6, kLength), field<&QuickRun::rate_per_s>(7, kRate),
     field<&QuickRun::skip_tls_verify>(8), field<&QuickRun::tls_ca>(9, kBytes),
-    field<&QuickRun::tls_ca_name>(10, kBytes), field<&QuickRun::timeout>(11, kLength));
+    field<&QuickRun::tls_ca_name>(10, kBytes), field<&QuickRun::timeout>(11, kLength), field<&QuickRun::load>(12),
+    field<&QuickRun::tags>(13, kTags), field<&QuickRun::hosts>(14, kHosts));
 
 template <>
 constexpr auto kDescription<Travelling> =

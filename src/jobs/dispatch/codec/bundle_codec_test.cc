@@ -23,6 +23,9 @@ RecordedScenario full_record() {
   record.text = "workflows: {w: {vus: 1, duration: 1s, steps: {a: {http: {get: \"http://h/${A}\"}}}}}";
   record.sets = {{"A", "1"}, {"B", std::string("\xff\0", 2)}};
   record.overrides = {.vus = 7, .duration = Duration::seconds(3), .rate_per_s = 12.5};
+  record.overrides.load.iterations = 3;
+  record.overrides.tags = {{"build", "7"}};
+  record.overrides.hosts = {{"h", "::1"}};
   record.files.emplace(RecordedScenario::FileQuestion{"a.json", 10}, "{}");
   record.files.emplace(RecordedScenario::FileQuestion{"a.json", 20}, "");
   record.files.emplace(RecordedScenario::FileQuestion{"gone", 10}, fail(Errc::kNotFound, "no such file"));
@@ -43,7 +46,10 @@ QuickRun full_quick_run() {
           .rate_per_s = 0.25,
           .skip_tls_verify = true,
           .tls_ca = "-----BEGIN CERTIFICATE-----",
-          .tls_ca_name = "ca.pem"};
+          .tls_ca_name = "ca.pem",
+          .load = {.iterations = {}, .stages = {{Duration::zero(), 0.5}, {Duration::seconds(2), 3}}, .of_rates = true},
+          .tags = {{"build", "7"}},
+          .hosts = {{"h", "10.0.0.7:80"}}};
 }
 
 Bundle travelled(const Bundle& bundle) {
@@ -63,6 +69,9 @@ TEST(BundleCodec, a_scenario_arrives_as_it_left) {
   EXPECT_EQ(got.overrides.vus, sent.overrides.vus);
   EXPECT_EQ(got.overrides.duration, sent.overrides.duration);
   EXPECT_EQ(got.overrides.rate_per_s, sent.overrides.rate_per_s);
+  EXPECT_EQ(got.overrides.load.iterations, sent.overrides.load.iterations);
+  EXPECT_EQ(got.overrides.tags, sent.overrides.tags);
+  EXPECT_EQ(got.overrides.hosts, sent.overrides.hosts);
   EXPECT_EQ(got.variables, sent.variables);
   ASSERT_EQ(got.files.size(), sent.files.size());
   for (const auto& [question, answer] : sent.files) {
@@ -92,6 +101,12 @@ TEST(BundleCodec, a_url_arrives_as_it_left) {
   EXPECT_EQ(got.skip_tls_verify, sent.skip_tls_verify);
   EXPECT_EQ(got.tls_ca, sent.tls_ca);
   EXPECT_EQ(got.tls_ca_name, sent.tls_ca_name);
+  ASSERT_EQ(got.load.stages.size(), 2u);
+  EXPECT_EQ(got.load.stages[1].duration, Duration::seconds(2));
+  EXPECT_DOUBLE_EQ(got.load.stages[0].target, 0.5);
+  EXPECT_TRUE(got.load.of_rates);
+  EXPECT_EQ(got.tags, sent.tags);
+  EXPECT_EQ(got.hosts, sent.hosts);
   const auto plain = std::get<QuickRun>(travelled(QuickRun{.url = "http://h/"}));
   EXPECT_FALSE(plain.body);
   EXPECT_FALSE(plain.rate_per_s);

@@ -246,20 +246,24 @@ void compile_executor(const scenario::Workflow& source, Workflow& out) {
   }
 }
 
-// Those of the workflow, of the steps that hold it, and the step's own: the inner ones win.
-std::vector<Tag> tags_of(const scenario::Workflow& workflow, const scenario::Step& step) {
+// The step's own win over those of the steps that hold it, these over those of the workflow, and these over those of
+// the run.
+std::vector<Tag> tags_of(const std::vector<Tag>& of_run, const scenario::Workflow& workflow,
+                         const scenario::Step& step) {
   std::vector<Tag> out;
+  const auto add = [&out](const Tag& tag) {
+    const bool known = std::any_of(out.begin(), out.end(), [&](const Tag& one) { return one.key == tag.key; });
+    if (!known) out.push_back(tag);
+  };
   const auto take = [&](const std::vector<scenario::Pair>& tags) {
-    for (const scenario::Pair& tag : tags) {
-      const bool known = std::any_of(out.begin(), out.end(), [&](const Tag& one) { return one.key == tag.name.text; });
-      if (!known) out.push_back({tag.name.text, tag.value.text});
-    }
+    for (const scenario::Pair& tag : tags) add({tag.name.text, tag.value.text});
   };
   take(step.tags);
   for (auto holder = step.holder; holder; holder = workflow.steps[*holder].holder) {
     take(workflow.steps[*holder].tags);
   }
   take(workflow.tags);
+  for (const Tag& tag : of_run) add(tag);
   return out;
 }
 
@@ -307,7 +311,7 @@ void name_steps(const scenario::Workflow& source, uint16_t workflow, std::size_t
                             .index = static_cast<uint16_t>(out.steps.size() - 1),
                             .name = fmt::format("{}.{}", source.name.text, name),
                             .measured = scenario::is_test_step(step),
-                            .tags = tags_of(source, step),
+                            .tags = tags_of(plan.tags, source, step),
                             .facts = facts_of(step, name)});
       StepInfo& info = plan.steps.back();
       const auto is_name = [](const Tag& tag) { return tag.key == "name"; };
@@ -375,6 +379,7 @@ void compile_workflow(const scenario::Workflow& source, Compiling& compiling, Pl
   compile_executor(source, out);
   const Dag dag = Dag::of_steps(source, compiling.reading.diagnostics);
   out.keeps_cookies = source.keeps_cookies;
+  out.keeps_connections = source.keeps_connections;
   out.is_teardown = source.is_teardown;
   Scope scope(source, dag, compiling.data, compiling.reading, out);
   for (std::size_t i = 0; i < source.steps.size(); ++i) compile_step(source.steps[i], scope, i, compiling, plan, out);
@@ -406,6 +411,12 @@ Plan compile(const scenario::Scenario& source, const scenario::Sources& sources,
   plan.name = source.name;
   plan.on_loss = on_loss_of(source.on_loss);
   plan.timeout = source.timeout;
+  for (const auto& [key, value] : source.tags) plan.tags.push_back({key, value});
+  for (const scenario::Pair& pair : source.http.hosts) {
+    auto place = parse_host_place(pair.name.text, pair.value.text);
+    if (place) plan.hosts.push_back(std::move(*place));
+    if (!place) reading.diagnostics.add(pair.value.mark, {.message = place.error().message});
+  }
   compile_metrics(source, reading, plan);
   compiling.data = compile_data(source, sources, reading);
   for (std::size_t i = 0; i < source.workflows.size(); ++i) {

@@ -152,6 +152,7 @@ void apply_options(const scenario::HttpOptions& step, Compiling& compiling, Http
   apply(call.tls_timeout, step.tls_timeout, defaults.tls_timeout);
   apply(call.first_byte_timeout, step.first_byte_timeout, defaults.first_byte_timeout);
   apply(call.compressed, step.compressed, defaults.compressed);
+  apply(call.keep_alive, step.keep_alive, defaults.keep_alive);
   apply(call.tls_verify, step.tls_verify, defaults.tls_verify);
   apply(call.body_bytes_max, step.body_max, defaults.body_max);
   call.expected = step.expected.empty() ? defaults.expected : step.expected;

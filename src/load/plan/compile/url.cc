@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "core/base/bytes.h"
+#include "core/base/encoding.h"
 #include "core/base/host_name.h"
+#include "core/base/host_port.h"
 #include "load/plan/compile/template.h"
 
 namespace bellwether::plan {
@@ -133,6 +135,36 @@ void append_query(Template& url, const Template& name, const Template& value) {
   for (const Piece& piece : name.pieces) append_piece(url, piece, Place::kUrl);
   append_literal(url, "=");
   for (const Piece& piece : value.pieces) append_piece(url, piece, Place::kUrl);
+}
+
+namespace {
+
+// Without a port. The engine reads IPv6 in full.
+bool is_address(std::string_view text) {
+  const bool v6 = text.find(':') != std::string_view::npos;
+  if (v6)
+    return std::all_of(text.begin(), text.end(), [](char c) { return hex_digit(c) >= 0 || c == ':' || c == '.'; });
+  int parts = 0;
+  for (std::size_t at = 0; at <= text.size(); ++parts) {
+    const std::size_t end = std::min(text.find('.', at), text.size());
+    const auto number = parse_u64(text.substr(at, end - at));
+    if (!number || *number > 255) return false;
+    at = end + 1;
+  }
+  return parts == 4;
+}
+
+}  // namespace
+
+Result<HostPlace> parse_host_place(std::string_view host, std::string_view place) {
+  // A bare IPv6 address needs no brackets.
+  const bool bare = std::count(place.begin(), place.end(), ':') > 1 && !place.starts_with('[');
+  const auto parsed = parse_host_port(bare ? fmt::format("[{}]", place) : std::string(place), 0);
+  if (host.empty() || !parsed || !is_address(parsed->host)) {
+    return fail(Errc::kInvalid, "wrong address '{}' of host '{}': write IP or IP:PORT, for example 10.0.0.7:8080",
+                printable(place), printable(host));
+  }
+  return HostPlace{std::string(host), parsed->host, parsed->port};
 }
 
 }  // namespace bellwether::plan

@@ -15,4 +15,7 @@ Status complete_url(Template& url, std::string_view base);
 // Appends ?name=value or &name=value. REQUIRES a completed URL.
 void append_query(Template& url, const Template& name, const Template& value);
 
+// The value of the key `hosts`: IP or IP:PORT. Error: kInvalid.
+Result<HostPlace> parse_host_place(std::string_view host, std::string_view place);
+
 }  // namespace bellwether::plan
