@@ -10,8 +10,8 @@ set(BW_YIELDING nice -n 5)
 # What runs once a command, once a term or for people to read: where the preset says -O2, these rooms are compiled with
 # little inlining, and with lines but without the names of inlined functions in their debug information: each of their
 # units takes three fifths of the time then.
-set(BW_COLD bellwether cli lead store report results compare console plan scenario yaml web journal discovery
-            election
+set(BW_COLD bellwether cli lead store report results compare console plan scenario import yaml web journal
+            discovery election
             cluster_context cluster_vote node_client node_local node_roles lead_roles node_worker local_cluster sim
             sim_cluster sim_datacenter sim_group sim_harness sim_leadership sim_membership sim_quorum sim_vote)
 

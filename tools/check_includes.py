@@ -43,6 +43,7 @@ ROOMS = [
 
     ("src/load/metrics/*", "metrics", "http1 base", True),
     ("src/load/scenario/*", "scenario", "yaml base", True),
+    ("src/load/import/*", "import", "http1 scenario yaml base", True),
     ("src/load/plan/*", "plan", "signature scenario base", True),
     ("src/load/aggregate/*", "aggregate", "metrics plan base", True),
     ("src/load/codec/*", "codec", "message proto aggregate plan metrics base", True),

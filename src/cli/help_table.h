@@ -21,6 +21,18 @@ inline constexpr HelpRow kHelpRows[] = {
     {"check", "Check a scenario file without sending anything",
      "bellwether check examples/first.yaml --set BASE=http://127.0.0.1:8080\n"
      "bellwether check --schema > scenario.schema.json"},
+    {"import", "Write a scenario file from a curl command, a recording, an API document or a collection",
+     "bellwether import curl 'curl -d qty=2 http://127.0.0.1:18080/cart' -o cart.yaml\n"
+     "bellwether import har recording.har --host shop.example -o shop.yaml"},
+    {"import curl", "Write a scenario file from command lines of curl",
+     "bellwether import curl 'curl -d qty=2 http://127.0.0.1:18080/cart' -o cart.yaml\n"
+     "bellwether import curl requests.sh > requests.yaml"},
+    {"import har", "Write a scenario file from the recording of a browser (HAR)",
+     "bellwether import har recording.har --host shop.example --pauses -o shop.yaml"},
+    {"import openapi", "Write a scenario file from an OpenAPI document, a step for each operation",
+     "bellwether import openapi openapi.yaml -o api.yaml"},
+    {"import postman", "Write a scenario file from a collection of Postman",
+     "bellwether import postman shop.postman_collection.json -o shop.yaml"},
     {"target", "Serve HTTP to try load tests on, with faults on demand",
      "bellwether target\n"
      "bellwether target --latency 20ms-80ms --error-rate 0.01\n"

@@ -20,7 +20,7 @@ struct Verbs {
   std::vector<void (*)(CLI::App&, int&)> add;
 };
 const Verbs kVerbs[] = {
-    {"Load", {&add_run, &add_check, &add_target, &add_build, &add_ctl, &add_report, &add_results}},
+    {"Load", {&add_run, &add_check, &add_import, &add_target, &add_build, &add_ctl, &add_report, &add_results}},
     {"Cluster", {&add_cluster, &add_job, &add_manager, &add_worker, &add_node, &add_config}},
     {"Lead", {&add_lead, &add_lease, &add_budget, &add_doctor, &add_drill, &add_loops, &add_alerts, &add_watch}},
     {"Advanced", {&add_agents, &add_context, &add_keys, &add_sim, &add_assignment}},

@@ -97,6 +97,7 @@ void add_context(CLI::App& app, int& exit_code);
 // … of which a part is a node.
 void add_context_serve(CLI::App& context, int& exit_code);
 void add_drill(CLI::App& app, int& exit_code);
+void add_import(CLI::App& app, int& exit_code);
 void add_job(CLI::App& app, int& exit_code);
 void add_keys(CLI::App& app, int& exit_code);
 void add_lead(CLI::App& app, int& exit_code);

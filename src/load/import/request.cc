@@ -1,0 +1,201 @@
+#include "load/import/request.h"
+
+#include <algorithm>
+#include <set>
+
+#include "core/base/bytes.h"
+#include "core/base/encoding.h"
+#include "load/scenario/environment.h"
+#include "load/scenario/section.h"
+
+namespace bellwether::imports {
+namespace {
+
+// Of names and trees that are written as YAML; deeper or longer ones stay texts.
+constexpr std::size_t kNameBytesMax = 200;
+constexpr int kJsonDepthMax = 40;
+
+// Whether YAML can carry the tree: names are unique and short. Texts become literals unless they are templates.
+bool adopt(Node& node, bool are_templates, int depth) {
+  if (depth > kJsonDepthMax) return false;
+  std::set<std::string_view> names;
+  for (Node& item : node.items) {
+    if (!are_templates) item.key = literal(item.key);
+    if (node.is_map() && (item.key.size() > kNameBytesMax || !names.insert(item.key).second)) return false;
+    if (!adopt(item, are_templates, depth + 1)) return false;
+  }
+  if (node.is_scalar() && !are_templates) node.text = literal(node.text);
+  return true;
+}
+
+std::optional<Node> json_of(const std::string& text) {
+  const auto first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string::npos || (text[first] != '{' && text[first] != '[')) return std::nullopt;
+  const auto written = plain(text);
+  yaml::Diagnostics unused("");
+  auto tree = parse_json(written ? *written : text, unused);
+  if (!tree || !adopt(*tree, !written, 0)) return std::nullopt;
+  return tree;
+}
+
+std::optional<std::string> decoded_component(std::string_view text) {
+  const auto written = plain(text);
+  if (!written) {
+    const bool is_as_written = text.find_first_of("%+") == std::string_view::npos;
+    return is_as_written ? std::optional(std::string(text)) : std::nullopt;
+  }
+  std::string spaced = *written;
+  std::replace(spaced.begin(), spaced.end(), '+', ' ');
+  const auto decoded = percent_decoded(spaced);
+  if (!decoded || !is_utf8(*decoded)) return std::nullopt;
+  return literal(*decoded);
+}
+
+}  // namespace
+
+void Draft::need(const std::string& wanted, std::optional<std::string> value, std::string comment) {
+  const auto is_it = [&](const Variable& one) { return one.name == wanted; };
+  if (std::any_of(variables.begin(), variables.end(), is_it)) return;
+  variables.push_back({wanted, std::move(value), std::move(comment)});
+}
+
+std::string literal(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text.substr(i).starts_with("${")) out += '$';
+    out += text[i];
+  }
+  return out;
+}
+
+std::optional<std::string> plain(std::string_view text) {
+  const auto parts = scenario::split_template(text);
+  if (!parts) return std::nullopt;
+  std::string out;
+  for (const scenario::TemplatePart& part : *parts) {
+    if (part.is_expression) return std::nullopt;
+    out += part.text;
+  }
+  return out;
+}
+
+Field* header_of(Request& request, std::string_view name) {
+  const auto found = std::find_if(request.headers.begin(), request.headers.end(),
+                                  [name](const Field& header) { return iequals(header.name, name); });
+  return found == request.headers.end() ? nullptr : &*found;
+}
+
+void add_header(Request& request, std::string_view name, std::string value) {
+  for (char& c : value) {
+    if (c == '\r' || c == '\n' || c == '\0') c = ' ';
+  }
+  Field* const known = header_of(request, name);
+  if (known == nullptr) {
+    request.headers.push_back({std::string(name), std::move(value)});
+  } else {
+    known->value += (iequals(name, "cookie") ? "; " : ", ") + value;
+  }
+}
+
+bool can_send(Draft& draft, std::string_view name) {
+  if (iequals(name, "content-length")) return false;  // it follows from the body
+  const bool is_set_here = iequals(name, "transfer-encoding");
+  if (scenario::is_http_token(name) && !is_set_here) return true;
+  draft.warnings.push_back(fmt::format("the header {} is left out: a request cannot set it", yaml::in_quotes(name)));
+  return false;
+}
+
+void set_body(Request& request, std::string text) {
+  if (text.empty()) return;
+  const Field* const type = header_of(request, "content-type");
+  std::string kind = type == nullptr ? std::string() : type->value;
+  std::transform(kind.begin(), kind.end(), kind.begin(), ascii_lower);
+  std::string_view implied;
+  if (kind.find("json") != std::string::npos) {
+    if (auto tree = json_of(text)) {
+      request.body.kind = Body::Kind::kJson;
+      request.body.json = std::move(*tree);
+      implied = "application/json";
+    }
+  } else if (kind.starts_with("application/x-www-form-urlencoded")) {
+    if (auto fields = split_form(text)) {
+      request.body.kind = Body::Kind::kForm;
+      request.body.form = std::move(*fields);
+      implied = "application/x-www-form-urlencoded";
+    }
+  }
+  if (request.body.kind == Body::Kind::kNone) {
+    request.body.kind = Body::Kind::kText;
+    request.body.text = std::move(text);
+  }
+  if (!implied.empty() && kind == implied) {
+    std::erase_if(request.headers, [](const Field& header) { return iequals(header.name, "content-type"); });
+  }
+}
+
+std::optional<Fields> split_form(std::string_view text) {
+  Fields out;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('&'), text.size());
+    const std::string_view pair = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    const std::size_t equals = pair.find('=');
+    if (equals == std::string_view::npos || equals == 0) return std::nullopt;
+    auto name = decoded_component(pair.substr(0, equals));
+    auto value = decoded_component(pair.substr(equals + 1));
+    if (!name || !value || name->size() > kNameBytesMax) return std::nullopt;
+    // A scenario has the values of a name together.
+    const auto is_same = [&](const Field& field) { return field.name == *name; };
+    const bool is_apart = !out.empty() && out.back().name != *name && std::any_of(out.begin(), out.end(), is_same);
+    if (is_apart) return std::nullopt;
+    out.push_back({std::move(*name), std::move(*value)});
+  }
+  return out;
+}
+
+void clean_url(Request& request) {
+  std::string& url = request.url;
+  url.resize(std::min(url.find('#'), url.size()));
+  const std::size_t scheme = url.find("://");
+  if (scheme == std::string::npos || scheme > url.find_first_of("/?$")) return;
+  const std::size_t begin = scheme + 3;
+  std::size_t end = std::min(url.find_first_of("/?", begin), url.size());
+  const std::size_t at = url.substr(0, end).rfind('@');
+  if (at != std::string::npos && at >= begin) {
+    const std::string user = url.substr(begin, at - begin);
+    const std::size_t colon = std::min(user.find(':'), user.size());
+    const auto part = [](std::string_view text) {
+      const auto written = percent_decoded(text);
+      return written && is_utf8(*written) ? literal(*written) : std::string(text);
+    };
+    if (!request.auth) {
+      request.auth = Auth{"basic", part(user.substr(0, colon)), part(user.substr(std::min(colon + 1, user.size())))};
+    }
+    url.erase(begin, at + 1 - begin);
+    end -= at + 1 - begin;
+  }
+  if (end == url.size() || url[end] == '?') url.insert(end, "/");
+}
+
+std::string variable_name(std::string_view name) {
+  std::string out;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const char c = name[i];
+    const bool is_lower = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+    const bool is_upper = c >= 'A' && c <= 'Z';
+    const bool begins_word = is_upper && i > 0 && ascii_lower(name[i - 1]) == name[i - 1] && !out.ends_with('_');
+    if (begins_word) out += '_';
+    if (is_lower && c >= 'a') {
+      out += static_cast<char>(c - 'a' + 'A');
+    } else if (is_lower || is_upper) {
+      out += c;
+    } else if (!out.empty() && !out.ends_with('_')) {
+      out += '_';
+    }
+  }
+  while (out.ends_with('_')) out.pop_back();
+  if (out.empty() || (out.front() >= '0' && out.front() <= '9')) out.insert(0, "V_");
+  return out.substr(0, kNameBytesMax);
+}
+
+}  // namespace bellwether::imports

@@ -1,0 +1,108 @@
+// What all formats are read into: requests whose texts are templates of a scenario. The rest is common to all of them:
+// hiding secrets, naming steps, and writing the scenario.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/time.h"
+#include "load/import/import.h"
+#include "load/import/json.h"
+
+namespace bellwether::imports {
+
+struct Field {
+  std::string name;
+  std::string value;
+  bool operator==(const Field&) const = default;
+};
+using Fields = std::vector<Field>;
+
+struct Auth {
+  std::string scheme;  // a key of `auth`: basic, digest, bearer
+  std::string user;    // basic, digest
+  std::string secret;
+  bool operator==(const Auth&) const = default;
+};
+
+struct Body {
+  enum class Kind : unsigned char { kNone, kText, kJson, kForm, kFile };
+  Kind kind = Kind::kNone;
+  std::string text;  // kText; kFile: the path
+  Node json;
+  Fields form;
+};
+
+// All texts but `method` and `options` are templates: a literal "${" is "$${".
+struct Request {
+  std::string name;  // wanted; empty: made of the method and the URL
+  std::string group;
+  std::vector<std::string> comments;
+  std::string method = "GET";
+  std::string url;
+  Fields query;  // in addition to that in the URL
+  Fields headers;
+  Body body;
+  std::optional<Auth> auth;
+  Fields options;      // other keys of `http`, their values as YAML
+  std::string status;  // the value of a check on the status, as YAML; empty: none
+  Duration think;
+};
+
+struct Draft {
+  explicit Draft(const Source& source) : name(source.name), diagnostics(source.name) {}
+
+  std::string name;
+  std::string base;  // of the URLs that begin with '/'; empty: the most frequent origin of absolute URLs becomes it
+  // Names of `env`. Without a value: the user sets it.
+  struct Variable {
+    std::string name;
+    std::optional<std::string> value;
+    std::string comment;
+  };
+  std::vector<Variable> variables;
+  std::vector<Request> requests;
+  std::vector<std::string> warnings;
+  yaml::Diagnostics diagnostics;
+  bool is_public = false;  // its values are examples for all readers: none is a secret
+
+  // Adds the variable unless it is there.
+  void need(const std::string& name, std::optional<std::string> value, std::string comment);
+};
+
+// The template that stands for exactly this text.
+std::string literal(std::string_view text);
+// Its opposite; nothing if the template has an expression.
+std::optional<std::string> plain(std::string_view text);
+
+// The value of a header, or nullptr. Case makes no difference.
+Field* header_of(Request& request, std::string_view name);
+// Adds a header; one that is there already gets both values.
+void add_header(Request& request, std::string_view name, std::string value);
+// Whether a request can have a header of this name; if not, or if it must not come from a scenario, a warning says so.
+bool can_send(Draft& draft, std::string_view name);
+
+// Gives the request this body in the most readable form that sends the same. `text`: a template. Drops a Content-Type
+// that the form implies.
+void set_body(Request& request, std::string text);
+
+// "a=1&b=2" decoded. Nothing when encoding the fields again would not mean the same.
+std::optional<Fields> split_form(std::string_view text);
+
+// Takes the fragment and the user's name and password out of the URL, and gives it a path.
+void clean_url(Request& request);
+
+// A name for a value of `env`: "x-apiKey" is X_API_KEY.
+std::string variable_name(std::string_view name);
+
+// Whether a field of this name holds a secret.
+bool is_secret(std::string_view name);
+// Replaces secrets of all requests by names of `env`. With `keep`, these have the values.
+void hide_secrets(Draft& draft, bool keep);
+
+// The whole scenario; the errors of the draft if it has any.
+Import finish(Draft& draft, const Choices& choices);
+
+}  // namespace bellwether::imports
