@@ -74,18 +74,22 @@ class Layers(Served):
 
     def test_a_value_that_nobody_provided_is_told_and_what_mentions_it_is_not_sent(self):
         self.broken = True
-        run = self.load(scenario(self.server.url), code=(product.PASS, product.ALL_FAILED))
+        run = self.load(scenario(self.server.url), code=product.ALL_FAILED)
         self.assertEqual(self.asked("/items"), [])
         [event] = run.events
         self.assertEqual(event["kind"], "value_missing")
         self.assertIn("'auth' provided no 'token' for 'browse'", event["detail"])
-        self.assertGreater(run.result["steps"]["browse.list"]["errors"]["template"], 0)
+        listed = run.result["steps"]["browse.list"]
+        self.assertEqual(listed["errors"], {"template": listed["count"]})
+        self.assertEqual(run.statuses, {503: len(self.asked("/login"))})
+        self.assertEqual(run.totals["requests"], len(self.asked("/login")) + listed["count"])
 
     def test_something_may_stand_for_it(self):
         self.broken = True
         text = scenario(self.server.url).replace("use: {auth: [token]}", "use: {auth: {token: nobody}}")
-        run = self.load(text, code=(product.PASS, product.ALL_FAILED))
+        run = self.load(text)
         self.assertEqual({request.header("authorization") for request in self.asked("/items")}, {"Bearer nobody"})
+        self.assertEqual(run.statuses, {503: len(self.asked("/login")), 200: len(self.asked("/items"))})
         self.assertEqual(run.events, [])
 
     def test_a_value_that_is_too_long_is_left_out(self):
@@ -168,9 +172,10 @@ workflows:
 
     def test_a_list_of_nobody_is_missing(self):
         self.broken = True
-        run = self.load(self.lists(2), code=(product.PASS, product.ALL_FAILED))
+        run = self.load(self.lists(2), code=product.ALL_FAILED)
         self.assertEqual([event["kind"] for event in run.events], ["value_missing"])
         self.assertEqual(self.sent(), {})
+        self.assertEqual(run.errors, {"template": run.totals["requests"] - len(self.asked("/login"))})
 
     def ranked(self, first, second):
         """Two workflows of these priorities, which would run side by side."""
