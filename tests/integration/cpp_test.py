@@ -56,10 +56,10 @@ class Cpp(Served):
                         "--duration", "1s")
         self.assertEqual(set(run.result["steps"]), {"shop.login", "shop.list", "shop.pay"})
         self.assertEqual(run.totals["failed"], 0)
-        for name in ("a token", "status", "something to buy", "paid"):
-            passes, fails = run.checks[name]
-            self.assertGreater(passes, 0, name)
-            self.assertEqual(fails, 0, name)
+        login, listed, pay = (run.result["steps"][f"shop.{name}"]["count"] for name in ("login", "list", "pay"))
+        self.assertEqual(run.checks, {"a token": (login, 0), "status": (listed, 0), "something to buy": (listed, 0),
+                                      "paid": (pay, 0)})
+        self.assertEqual(target.answered(), run.totals["requests"])
 
     def test_state_is_of_each_user_and_results_of_each_iteration(self):
         run = self.load(self.put(source("""\
@@ -100,8 +100,9 @@ class Cpp(Served):
   }
   Url url_{"/look"};
   Path total_{"$.total"};
-""")), code=(product.PASS, product.ALL_FAILED))
+""")))
         self.assertEqual(run.checks, {"three": (4, 0), "four": (0, 4)})
+        self.assertEqual((run.totals["requests"], run.totals["failed"]), (4, 0), "a failed check fails no request")
 
     def test_what_throws_is_a_failure_that_is_told(self):
         run = self.load(self.put(source("""\

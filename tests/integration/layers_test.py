@@ -85,8 +85,9 @@ class Layers(Served):
     def test_something_may_stand_for_it(self):
         self.broken = True
         text = scenario(self.server.url).replace("use: {auth: [token]}", "use: {auth: {token: nobody}}")
-        run = self.load(text, code=(product.PASS, product.ALL_FAILED))
+        run = self.load(text)
         self.assertEqual({request.header("authorization") for request in self.asked("/items")}, {"Bearer nobody"})
+        self.assertEqual(run.statuses, {503: len(self.asked("/login")), 200: len(self.asked("/items"))})
         self.assertEqual(run.events, [])
 
     def test_a_value_that_is_too_long_is_left_out(self):
@@ -172,6 +173,7 @@ workflows:
         run = self.load(self.lists(2), code=product.ABORT)
         self.assertEqual([event["kind"] for event in run.events], ["value_missing", "stopping"])
         self.assertEqual(self.sent(), {})
+        self.assertEqual(run.errors, {})
 
     def ranked(self, first, second):
         """Two workflows of these priorities, which would run side by side."""

@@ -44,7 +44,7 @@ none: {after: as_is, http: {post: /b, json: {name: "${json(cart.json.$.name)}"}}
         self.assertEqual(self.paths(), ["/cart", "/a"])
         self.assertEqual(json.loads(self.server.requests[1].body),
                          {"id": 7, "paid": False, "items": [{"n": 1}], "text": "7", "user": 1})
-        self.assertEqual(run.result["steps"]["w.none"]["errors"]["template"], 1)
+        self.assertEqual((run.totals["requests"], run.errors), (3, {"template": 1}))
 
     # --- retries ---
 
@@ -60,9 +60,9 @@ none: {after: as_is, http: {post: /b, json: {name: "${json(cart.json.$.name)}"}}
     def test_retries_end(self):
         self.answers["/a"] = [response(b"no", status="500 Bad")] * 10
         run = self.one("a: {http: {get: /a, retries: {times: 2, wait: 10ms}}, on_error: end-iteration}\n"
-                       "b: {after: a, http: {get: /b}}", code=(product.PASS, product.ALL_FAILED))
+                       "b: {after: a, http: {get: /b}}", code=product.ALL_FAILED)
         self.assertEqual(self.paths(), ["/a"] * 3)
-        self.assertEqual(run.totals["failed"], 3)
+        self.assertEqual((run.totals["requests"], run.totals["failed"], run.totals["iterations"]), (3, 3, 1))
 
     def test_only_for_what_is_named(self):
         self.answers["/a"] = [response(b"no", status="500 Bad", headers=["Connection: close"])]
@@ -74,12 +74,13 @@ b: {after: a, http: {get: /b, retries: {times: 3, on: error}}}
 c: {after: b, http: {get: /c, retries: {times: 3, on: 202}}}
 """)
         self.assertEqual(self.paths(), ["/a", "/b", "/b", "/c", "/c", "/c"])
-        self.assertEqual(run.totals["failed"], 2)
+        self.assertEqual((run.totals["requests"], run.totals["failed"]), (6, 2))
 
     def test_they_are_off_unless_asked_for(self):
         self.answers["/a"] = [response(b"no", status="503 Busy")]
-        self.one("a: {http: {get: /a}}", code=(product.PASS, product.ALL_FAILED))
+        run = self.one("a: {http: {get: /a}}", code=product.ALL_FAILED)
         self.assertEqual(self.paths(), ["/a"])
+        self.assertEqual((run.totals["requests"], run.totals["failed"]), (1, 1))
 
     # --- on_error: skip ---
 
@@ -136,8 +137,9 @@ buy:
         self.answers["/page"] = [response(b"{}", headers=["Content-Type: application/json"])]
         run = self.one("a: {http: {get: /page}, extract: {x: {css: 'a', attribute: href}, c: {cookie: s}}}\n"
                        "b: {after: a, http: {get: \"/${x}\"}}\nc: {after: a, http: {get: \"/${c}\"}}",
-                       code=(product.PASS, product.ALL_FAILED))
-        self.assertEqual(run.errors["template"], 2)
+                       code=product.PASS)
+        self.assertEqual((run.totals["requests"], run.errors, run.statuses), (3, {"template": 2}, {200: 1}))
+        self.assertEqual(self.paths(), ["/page"])
 
     # --- credentials ---
 
