@@ -122,6 +122,8 @@ inline std::string what_else_for(const std::string& place, const std::string& ke
       {{"oauth2", "scope"}, "token_url: x, client_id: x, client_secret: x"},
       {{"oauth2", "audience"}, "token_url: x, client_id: x, client_secret: x"},
       {{"oauth2", "auth_style"}, "token_url: x, client_id: x, client_secret: x"},
+      {{"tls", "certificate"}, "key: x"},
+      {{"tls", "key"}, "certificate: x"},
       {{"file_body", "pick"}, "glob: x"},
       {{"data", "pick"}, "csv: x"},
       {{"data", "wrap"}, "csv: x, pick: unique-per-vu"},

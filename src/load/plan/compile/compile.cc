@@ -363,6 +363,7 @@ Plan compile(const scenario::Scenario& source, const scenario::Sources& sources,
   plan.name = source.name;
   plan.on_loss = on_loss_of(source.on_loss);
   plan.timeout = source.timeout;
+  if (source.http.connections) plan.shared_connections = static_cast<uint32_t>(*source.http.connections);
   compile_metrics(source, reading, plan);
   compiling.data = compile_data(source, sources, reading);
   for (std::size_t i = 0; i < source.workflows.size(); ++i) {
