@@ -213,6 +213,8 @@ class Response {
     detail::host->timings(strand().run, &of);
     return {{of.dns}, {of.connect}, {of.tls}, {of.send}, {of.wait}, {of.receive}};
   }
+  // That of the last request, after redirects.
+  std::string url() const { return std::string(detail::from_abi(detail::host->url(strand().run))); }
   // Empty when absent.
   std::string_view header(std::string_view name) const {
     bellwether_text value{};

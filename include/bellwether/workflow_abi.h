@@ -101,6 +101,8 @@ typedef struct bellwether_host {
   uint64_t (*random)(bellwether_run*);
   // 0: the scenario declares no such metric.
   int (*record)(bellwether_run*, bellwether_text metric, double value);
+  // The URL of the last request, after redirects. Valid until the next call.
+  bellwether_text (*url)(bellwether_run*);
 } bellwether_host;
 
 // The declarations of a program, in their order. Lines are of its source; 0: unknown.

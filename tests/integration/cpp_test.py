@@ -133,16 +133,18 @@ class Cpp(Served):
         self.assertIn("the step declares no request 'of nobody': add .requests(\"of nobody\")", told)
 
     def test_where_the_time_of_a_response_went(self):
-        run = self.load(self.put(source('    s.step("look", &Shop::look).checks("timings");', """\
+        run = self.load(self.put(source('    s.step("look", &Shop::look).checks("timings", "url");', """\
   Task<Response> look() {
     auto response = co_await get("/look");
     const Timings timings = response.timings();
     check("timings", timings.connect.ns > 0 && timings.tls.ns == 0 && timings.wait.ns > 0 &&
                          timings.send.ns + timings.wait.ns + timings.receive.ns <= response.took().ns);
+    check("url", response.url() == "@URL@/look");
     co_return response;
   }
 """)))
-        self.assertEqual(run.checks, {"timings": (2, 2)}, "the second iteration of a user keeps its connection")
+        self.assertEqual(run.checks, {"timings": (2, 2), "url": (4, 0)},
+                         "the second iteration of a user keeps its connection")
 
     def test_each_request_counts_as_the_target_counts_it(self):
         target = Target(self)

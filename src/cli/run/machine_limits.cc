@@ -14,7 +14,7 @@ namespace {
 constexpr uint64_t kOtherDescriptors = 128;
 }  // namespace
 
-Connections connections_of(const plan::Plan& plan) {
+Connections connections_of(const plan::Plan& plan, uint32_t cores) {
   Connections sum;
   for (const plan::Workflow& workflow : plan.workflows) {
     const uint64_t widest = workflow.order.width;
@@ -22,6 +22,10 @@ Connections connections_of(const plan::Plan& plan) {
     // The users that an arrival rate hires are not sure; those that a course reaches are.
     sum.sure += uint64_t{facts.open_model ? facts.vus : facts.vus_most} * widest;
     sum.at_most += uint64_t{facts.vus_most} * widest;
+  }
+  if (plan.shared_connections.value_or(0) > 0) {
+    const uint64_t most = uint64_t{*plan.shared_connections} * cores;
+    sum = {std::min(sum.sure, most), std::min(sum.at_most, most)};
   }
   return sum;
 }

@@ -10,13 +10,13 @@
 
 namespace bellwether::cli {
 
-// Connections of a plan at the same time: virtual users times the requests that an iteration of their
-// workflow may send side by side.
+// Connections of a plan at the same time: virtual users times the requests that an iteration of their workflow may send
+// side by side, or the shared ones to one server.
 struct Connections {
   uint64_t sure = 0;     // virtual users that exist from the start
   uint64_t at_most = 0;  // with those an arrival-rate workflow may add
 };
-Connections connections_of(const plan::Plan& plan);
+Connections connections_of(const plan::Plan& plan, uint32_t cores);
 
 // Raises the limit of open files as far as allowed. Error: kExhausted, with the remedy, when not even the sure
 // connections fit. A text: they fit, but the others may not.

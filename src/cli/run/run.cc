@@ -156,7 +156,12 @@ Result<int> run_session(const plan::Plan& plan, const RunSettings& settings) {
   BW_RETURN_IF_ERROR(has_steps(settings.outs, steps));
   BW_RETURN_IF_ERROR(can_deliver(settings.outs));
   if (settings.http_debug) BW_RETURN_IF_ERROR(check_debug(plan));
-  const Connections connections = connections_of(plan);
+  node::LocalOptions options;
+  options.cores = settings.cores != 0
+                      ? settings.cores
+                      : (settings.pin.empty() ? usable_cpus() : static_cast<uint32_t>(settings.pin.size()));
+  const uint32_t cores = plan::cores_used(plan, options.cores);
+  const Connections connections = connections_of(plan, cores);
   const Result<std::string> descriptors = ensure_descriptors(connections);
   if (!descriptors && !settings.ignore_limits) {
     return fail(Errc::kInvalid, descriptors.error().message + " (--ignore-limits starts it all the same)");
@@ -170,10 +175,6 @@ Result<int> run_session(const plan::Plan& plan, const RunSettings& settings) {
   BW_TRY(auto control, runtime::EpollRuntime::create({.seed = settings.seed}));
   BW_TRY(auto attendance, Attendance::open(*control, settings.ui));
 
-  node::LocalOptions options;
-  options.cores = settings.cores != 0
-                      ? settings.cores
-                      : (settings.pin.empty() ? usable_cpus() : static_cast<uint32_t>(settings.pin.size()));
   options.pin = settings.pin;
   options.seed = settings.seed;
   options.scripts = settings.scripts;
@@ -185,7 +186,6 @@ Result<int> run_session(const plan::Plan& plan, const RunSettings& settings) {
   std::optional<vuser::HttpDebug> debug;
   const auto print = [](const std::string& block) { std::fwrite(block.data(), 1, block.size(), stderr); };
   if (settings.http_debug) options.watch = debug.emplace(*settings.http_debug, print).watch();
-  const uint32_t cores = plan::cores_used(plan, options.cores);
   RunScreen screen(settings.ui, options.cores);
   const std::string id = new_run_id(control->wall_now());
   std::optional<results::Recorder> recorder;

@@ -8,8 +8,6 @@
 #include "core/base/encoding.h"
 #include "core/http1/client_reader.h"
 #include "core/http1/client_redirect.h"
-#include "core/runtime/stream_io.h"
-#include "core/runtime/tls.h"
 
 namespace bellwether::http1 {
 
@@ -103,9 +101,17 @@ struct Client::Attempt {
   runtime::CancelCallback on_cancel;
 };
 
+std::string Response::url() const {
+  if (origin == nullptr) return {};
+  return fmt::format("http{}://{}{}", origin->tls ? "s" : "", authority_of(origin->tls, origin->host, origin->port),
+                     target);
+}
+
 task<void> Client::exchange(Session& session, const Request& request, Response& response,
                             runtime::Cancellation* cancel) {
   response.started = runtime_.now();
+  response.origin = request.origin;
+  response.target = request.target;
   const Instant deadline = response.started + request.limits->timeout;
   co_await exchange_once(session, request, response, deadline, cancel);
   if (response.status == 401 && request.digest != nullptr) {
@@ -127,7 +133,9 @@ task<void> Client::exchange(Session& session, const Request& request, Response& 
     }
     next = std::move(made);
     const Proxy* proxy = request.proxies == nullptr ? nullptr : request.proxies->find(next.tls, next.host);
-    auto origin = origins_.find(next.tls, next.host, next.port, hop.origin->tls_settings, proxy);
+    const TlsSettings& tls = request.tls != nullptr ? *request.tls : request.origin->tls_settings;
+    const bool same_host = iequals(next.host, request.origin->host);
+    auto origin = origins_.find(next.tls, next.host, next.port, same_host ? tls : tls.for_another_server(), proxy);
     if (!origin) {
       response.error = ErrorKind::kTls;
       co_return;
@@ -138,6 +146,9 @@ task<void> Client::exchange(Session& session, const Request& request, Response& 
     hop.fresh = request.fresh;
     if (hop.origin == request.origin) hop.digest = request.digest;
     ++response.redirects;
+    response.origin = hop.origin;
+    response.moved_to = std::make_unique<std::string>(hop.target);
+    response.target = *response.moved_to;
     response.status = 0;
     response.body = {};
     co_await exchange_once(session, hop, response, deadline, cancel);
@@ -206,10 +217,11 @@ void Client::put_cookies(const CookieJar& cookies, const Request& request) {
 
 task<void> Client::exchange_once(Session& session, const Request& request, Response& response, Instant deadline,
                                  runtime::Cancellation* cancel) {
-  std::unique_ptr<Connection> connection = request.fresh ? nullptr : session.take_idle(*request.origin);
+  Session& kept = shared_ == nullptr ? session : shared_->session();
+  std::unique_ptr<Connection> connection = request.fresh ? nullptr : kept.take_idle(*request.origin);
   while (true) {
     if (connection == nullptr) {
-      connection = co_await open(*request.origin, *request.limits, response, deadline, cancel);
+      connection = co_await open(kept, request, response, deadline, cancel);
       if (connection == nullptr) {
         response.done = runtime_.now();
         if (watch_ != nullptr) watch_->received(session, response);
@@ -312,172 +324,11 @@ void Client::keep(Session& session, const Request& request, Response& response, 
     std::byte probe[1];
     connection->stream->try_read(probe);
   }
-  session.put_idle(std::move(connection));
-}
-
-// Opening a connection: name, address, TCP, TLS.
-
-using runtime::IpAddress;
-namespace {
-
-ErrorKind connect_error(Errc code) {
-  switch (code) {
-    case Errc::kRefused: return ErrorKind::kConnectRefused;
-    case Errc::kTimeout: return ErrorKind::kConnectTimeout;
-    case Errc::kUnreachable: return ErrorKind::kUnreachable;
-    case Errc::kExhausted: return ErrorKind::kExhausted;
-    case Errc::kCancelled: return ErrorKind::kInterrupted;
-    default: return ErrorKind::kConnectReset;
+  if (shared_ == nullptr) {
+    session.put_idle(std::move(connection));
+  } else {
+    shared_->put(std::move(connection));
   }
-}
-
-ErrorKind tls_error(Errc code) {
-  switch (code) {
-    case Errc::kTimeout: return ErrorKind::kTlsTimeout;
-    case Errc::kCancelled: return ErrorKind::kInterrupted;
-    default: return ErrorKind::kTls;
-  }
-}
-
-// The addresses to try, in this order. Connections take turns among the addresses of the first family; the others
-// follow when none of these answers. Empty: response.error says why.
-task<std::vector<IpAddress>> addresses_to_try(runtime::Runtime& runtime, Origin& origin, Response& response,
-                                              Instant deadline, runtime::Cancellation* cancel) {
-  if (origin.literal) co_return std::vector<IpAddress>{origin.address};
-  runtime::Cancellation until_deadline(cancel);
-  runtime::Timer timer([](void* c) { static_cast<runtime::Cancellation*>(c)->cancel(); }, &until_deadline);
-  runtime.timers().arm(timer, deadline);
-  auto found = co_await runtime.resolve(origin.next_hop(), &until_deadline);
-  if (!found || found->empty()) {
-    const bool stopped = !found && found.error().code == Errc::kCancelled;
-    const bool asked_to = cancel != nullptr && cancel->cancelled();
-    response.error = !stopped ? ErrorKind::kDns : (asked_to ? ErrorKind::kInterrupted : ErrorKind::kTimeout);
-    co_return std::vector<IpAddress>{};
-  }
-  const bool v4 = found->front().is_v4();
-  const auto others = std::find_if(found->begin(), found->end(), [v4](IpAddress a) { return a.is_v4() != v4; });
-  std::rotate(found->begin(), found->begin() + origin.next_address++ % (others - found->begin()), others);
-  co_return std::move(*found);
-}
-
-}  // namespace
-
-task<std::unique_ptr<Connection>> Client::open(Origin& origin, const CallLimits& limits, Response& response,
-                                               Instant deadline, runtime::Cancellation* cancel) {
-  Instant began = runtime_.read_clock();
-  auto left = [&](Duration limit) { return std::min(limit, deadline - runtime_.now()); };
-  const std::vector<IpAddress> addresses = co_await addresses_to_try(runtime_, origin, response, deadline, cancel);
-  if (!origin.literal) response.dns += runtime_.read_clock() - began;
-  if (addresses.empty()) co_return nullptr;
-
-  began = runtime_.now();
-  auto connection = std::make_unique<Connection>();
-  connection->origin = &origin;
-  for (const IpAddress address : addresses) {
-    runtime::ConnectOptions options;
-    options.timeout = left(limits.connect_timeout);
-    auto stream = co_await runtime_.connect({address, origin.next_hop_port()}, options, cancel);
-    if (stream) {
-      connection->stream = std::move(*stream);
-      break;
-    }
-    response.error = connect_error(stream.error().code);
-    if (response.error != ErrorKind::kConnectRefused && response.error != ErrorKind::kUnreachable) break;
-  }
-  const bool tunnel = connection->stream != nullptr && origin.tls && origin.proxy.has_value();
-  if (tunnel) {
-    const Instant until = std::min(began + limits.connect_timeout, deadline);
-    const bool opened = co_await open_tunnel(*connection, origin, until, response, cancel);
-    if (!opened) connection->stream = nullptr;
-  }
-  response.connect += runtime_.read_clock() - began;
-  if (connection->stream == nullptr) co_return nullptr;
-  ++response.connections;
-  if (!origin.tls) co_return connection;
-
-  began = runtime_.now();
-  const Duration limit = left(limits.tls_timeout);
-  auto secured = co_await runtime::tls_connect(runtime_, std::move(connection->stream), origin.tls_context, origin.host,
-                                               limit, cancel);
-  response.tls += runtime_.read_clock() - began;
-  if (!secured) {
-    response.error = tls_error(secured.error().code);
-    co_return nullptr;
-  }
-  connection->stream = std::move(*secured);
-  co_return connection;
-}
-
-// A way through a proxy to a server that speaks TLS: CONNECT (RFC 9110, section 9.3.6).
-
-namespace {
-
-// A proxy has less to say than a server.
-constexpr std::size_t kMaxHead = 16 << 10;
-// Interim responses that are passed over.
-constexpr int kMaxInterim = 8;
-
-ErrorKind tunnel_error(Errc why) {
-  switch (why) {
-    case Errc::kOk: return ErrorKind::kNone;
-    case Errc::kCancelled: return ErrorKind::kInterrupted;
-    case Errc::kTimeout: return ErrorKind::kConnectTimeout;
-    default: return ErrorKind::kProxy;
-  }
-}
-
-// Nothing may follow the head: the server says nothing before we do.
-task<ErrorKind> read_answer(runtime::Stream& stream, int& status) {
-  std::string bytes(kMaxHead, '\0');
-  std::size_t filled = 0;
-  std::size_t scanned = 0;
-  for (int interim = 0; interim <= kMaxInterim;) {
-    const auto head = std::make_unique<ResponseHead>();
-    std::size_t consumed = 0;
-    const char* reason = "";
-    // As after HEAD, the response has no body, regardless of its fields.
-    const Parse parsed =
-        parse_response_head(std::string_view(bytes).substr(0, filled), true, scanned, *head, consumed, reason);
-    if (parsed == Parse::kDone && head->status < 200) {
-      bytes.erase(0, consumed);
-      bytes.resize(kMaxHead);
-      filled -= consumed;
-      scanned = 0;
-      ++interim;
-      continue;
-    }
-    if (parsed == Parse::kFolded) {
-      unfold(bytes.data(), filled);
-      continue;
-    }
-    if (parsed == Parse::kDone) {
-      status = head->status;
-      const bool opened = status < 300 && consumed == filled;
-      co_return opened ? ErrorKind::kNone : ErrorKind::kProxy;
-    }
-    if (parsed != Parse::kMore || filled == bytes.size()) co_return ErrorKind::kProxy;
-    const Errc waited = co_await stream.readable();
-    if (waited != Errc::kOk) co_return tunnel_error(waited);
-    const Io io = stream.try_read({reinterpret_cast<std::byte*>(bytes.data()) + filled, bytes.size() - filled});
-    if (io.kind == Io::Kind::kEnd || io.kind == Io::Kind::kError) co_return ErrorKind::kProxy;
-    if (io.kind == Io::Kind::kDone) filled += io.count;
-  }
-  co_return ErrorKind::kProxy;
-}
-
-}  // namespace
-
-task<bool> Client::open_tunnel(Connection& connection, Origin& origin, Instant deadline, Response& response,
-                               runtime::Cancellation* cancel) {
-  runtime::Stream& stream = *connection.stream;
-  const runtime::Within within(runtime_, stream, deadline, cancel);
-  const std::string asked = connect_head(origin.host, origin.port, *origin.proxy);
-  ErrorKind error = tunnel_error(co_await runtime::write_all(stream, as_bytes(asked)));
-  if (error == ErrorKind::kNone) error = co_await read_answer(stream, response.proxy_status);
-  if (error == ErrorKind::kNone) co_return true;
-  response.error = error;
-  response.detail = "the proxy opened no tunnel";
-  co_return false;
 }
 
 }  // namespace bellwether::http1

@@ -16,70 +16,14 @@
 
 #include "core/base/callback.h"
 #include "core/base/time.h"
+#include "core/http1/client_connections.h"
 #include "core/http1/client_origin.h"
 #include "core/http1/client_reader.h"
-#include "core/http1/cookies.h"
-#include "core/http1/digest.h"
 #include "core/http1/error_kind.h"
 #include "core/http1/head_memory.h"
 #include "core/runtime/runtime.h"
-#include "core/runtime/stream.h"
 
 namespace bellwether::http1 {
-
-// A connection to one origin. The holder of the pointer owns it: the session while it is idle, else an exchange.
-struct Connection {
-  std::unique_ptr<runtime::Stream> stream;
-  const Origin* origin = nullptr;
-  std::unique_ptr<Connection> next;  // in the session's list of idle connections
-  bool used = false;                 // has carried an exchange: the server may have closed it since
-};
-
-// The challenge of a server that is being answered, and how often it was.
-struct DigestMemory {
-  const Origin* origin = nullptr;
-  DigestChallenge challenge;
-  uint32_t count = 0;
-};
-
-// The state of one virtual user between requests: its idle connections and its cookies. Not shared with other virtual
-// users, as with a browser profile. Costs a few bytes until it is used.
-class Session {
- public:
-  // An idle connection to this origin, the one used last, or nothing. A connection the server has closed meanwhile is
-  // dropped on the way.
-  std::unique_ptr<Connection> take_idle(const Origin& origin) {
-    std::unique_ptr<Connection>* link = &idle_;
-    while (*link != nullptr) {
-      std::unique_ptr<Connection> connection = std::move(*link);
-      *link = std::move(connection->next);
-      if (!connection->stream->idle_and_open()) continue;
-      if (connection->origin == &origin) return connection;
-      connection->next = std::move(*link);
-      *link = std::move(connection);
-      link = &(*link)->next;
-    }
-    return nullptr;
-  }
-  void put_idle(std::unique_ptr<Connection> connection) {
-    connection->next = std::move(idle_);
-    idle_ = std::move(connection);
-  }
-  void close_idle() {
-    while (idle_ != nullptr) idle_ = std::move(idle_->next);
-  }
-  ~Session() { close_idle(); }
-  Session() = default;
-  Session(const Session&) = delete;
-  Session& operator=(const Session&) = delete;
-
-  CookieJar cookies;
-  std::unique_ptr<DigestMemory> digest;
-  const void* owner = nullptr;  // for an ExchangeWatch; nullptr: no virtual user
-
- private:
-  std::unique_ptr<Connection> idle_;
-};
 
 // Limits of one exchange.
 struct CallLimits {
@@ -109,6 +53,7 @@ struct Request {
   const DigestUser* digest = nullptr;  // answers a challenge of the origin, and from then on comes with the answer
   HeadMemory* heads = nullptr;         // of earlier responses to such requests; may be left out
   const Proxies* proxies = nullptr;    // of the origin, and of redirects; nullptr: none
+  const TlsSettings* tls = nullptr;    // of redirects to https; nullptr: those of the origin
   bool want_body = false;              // keep (and decode) the body for checks and extraction; else it is only counted
   bool fresh = false;                  // on a connection of its own, which is closed after it
   bool once = false;                   // not sent again when a kept connection turns out closed, with any method
@@ -128,11 +73,16 @@ struct Response {
   uint64_t bytes_received = 0;
   uint16_t connections = 0;  // opened by this exchange
   uint16_t redirects = 0;
-  int proxy_status = 0;   // kProxy: the proxy's status, 0 for an answer that is not HTTP
-  uint16_t attempts = 0;  // requests sent: with redirects, and again after a kept connection turned out closed
+  int proxy_status = 0;            // kProxy: the proxy's status, 0 for an answer that is not HTTP
+  uint16_t attempts = 0;           // requests sent: with redirects, and again after a kept connection turned out closed
+  const Origin* origin = nullptr;  // of the last request, after redirects
+  std::string_view target;         // of the same; valid while the request's is
+  std::unique_ptr<std::string> moved_to;  // that target after redirects
 
   // REQUIRES status != 0. Valid until the buffer is given up.
   const ResponseHead& head() const { return buffer->head; }
+  // Of the last request, while its target is valid; empty when there was none.
+  std::string url() const;
   std::string_view body;  // when wanted; decoded; ResponseBuffer::kSlack readable bytes behind it
   BufferPool::Lease buffer;
 };
@@ -160,13 +110,17 @@ class Client {
   runtime::task<void> exchange(Session& session, const Request& request, Response& response,
                                runtime::Cancellation* cancel);
 
+  // From now on the connections are those of all users of this client; `most` of them to each server at a time, and
+  // the other users wait. 0: no limit. Call it before the first exchange.
+  void share_connections(uint32_t most) { shared_ = std::make_unique<SharedConnections>(runtime_, most); }
+
   OriginTable& origins() { return origins_; }
 
  private:
   struct Attempt;
   runtime::task<void> exchange_once(Session& session, const Request& request, Response& response, Instant deadline,
                                     runtime::Cancellation* cancel);
-  runtime::task<std::unique_ptr<Connection>> open(Origin& origin, const CallLimits& limits, Response& response,
+  runtime::task<std::unique_ptr<Connection>> open(Session& session, const Request& request, Response& response,
                                                   Instant deadline, runtime::Cancellation* cancel);
   runtime::task<bool> open_tunnel(Connection& connection, Origin& origin, Instant deadline, Response& response,
                                   runtime::Cancellation* cancel);
@@ -180,6 +134,7 @@ class Client {
   runtime::Runtime& runtime_;
   const ExchangeWatch* watch_;
   OriginTable origins_;
+  std::unique_ptr<SharedConnections> shared_;  // null: each session has its own
   BufferPool buffers_;
   std::string scratch_;  // a request put together for sending; only until the first write returns
 };

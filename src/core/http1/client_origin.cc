@@ -40,6 +40,13 @@ std::string connect_head(std::string_view host, uint16_t port, const Proxy& prox
   return out;
 }
 
+TlsSettings TlsSettings::for_another_server() const {
+  TlsSettings out = *this;
+  out.server_name.clear();
+  out.certificate_pem = out.key_pem = nullptr;
+  return out;
+}
+
 Result<Origin*> OriginTable::find(bool tls, std::string_view host, uint16_t port, const TlsSettings& settings,
                                   const Proxy* proxy) {
   for (const auto& origin : origins_) {
@@ -79,6 +86,15 @@ Result<std::shared_ptr<runtime::TlsContext>> OriginTable::context_for(const TlsS
   options.verify = settings.verify;
   options.ca_file = settings.ca_name;
   if (settings.ca_pem != nullptr) options.ca_pem = *settings.ca_pem;
+  options.certificate_file = settings.certificate_name;
+  options.key_file = settings.key_name;
+  if (settings.certificate_pem != nullptr) {
+    options.certificate_pem = *settings.certificate_pem;
+    options.key_pem = *settings.key_pem;
+  }
+  options.min_version = settings.min_version;
+  options.max_version = settings.max_version;
+  options.resume = settings.resume;
   options.alpn = {"http/1.1"};
   auto context = runtime::TlsContext::client(options);
   if (context) contexts_.emplace_back(settings, *context);

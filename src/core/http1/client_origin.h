@@ -42,7 +42,18 @@ struct TlsSettings {
   // PEM; null: the system's. The same certificates are one object: settings are compared for each request.
   std::shared_ptr<const std::string> ca_pem = nullptr;
   std::string ca_name = {};  // for messages
+  // Of the client, PEM: shown on the server's request; null: none.
+  std::shared_ptr<const std::string> certificate_pem = nullptr;
+  std::shared_ptr<const std::string> key_pem = nullptr;
+  std::string certificate_name = {};  // for messages
+  std::string key_name = {};
+  std::string server_name = {};  // asked for and verified in place of the host; empty: the host
+  runtime::TlsVersion min_version = runtime::TlsVersion::k12;
+  runtime::TlsVersion max_version = runtime::TlsVersion::k13;
+  bool resume = false;  // a new connection of a user resumes the user's last session
   bool operator==(const TlsSettings&) const = default;
+  // The settings for another server: its name is its host, and it gets no certificate.
+  TlsSettings for_another_server() const;
 };
 
 struct Origin {
@@ -57,6 +68,8 @@ struct Origin {
   uint32_t next_address = 0;                         // turns through the addresses of a name
   uint16_t other_port = 0;                           // of a HostOverride; 0: none
 
+  // The name that the server's certificate must have.
+  const std::string& tls_name() const { return tls_settings.server_name.empty() ? host : tls_settings.server_name; }
   // The host that connections go to.
   const std::string& next_hop() const { return proxy ? proxy->host : host; }
   uint16_t next_hop_port() const { return proxy ? proxy->port : (other_port != 0 ? other_port : port); }

@@ -1,4 +1,5 @@
 #include <gmock/gmock.h>
+#include <openssl/ssl.h>
 
 #include "core/http1/client.h"
 #include "core/http1/client_testing.h"
@@ -10,8 +11,10 @@ using Then = Answer::Then;
 
 class TlsClientTest : public ClientTest {
  protected:
-  void serve(const std::vector<std::string>& names) {
+  void serve(const std::vector<std::string>& names, int version = TLS1_3_VERSION) {
     auto context = runtime::TlsContext::self_signed_server(names, {"http/1.1"});
+    SSL_CTX_set_num_tickets((*context)->native(), 2);
+    SSL_CTX_set_max_proto_version((*context)->native(), version);
     ca_ = std::make_shared<const std::string>((*context)->certificate_pem());
     secure_ = std::make_unique<TestServer>(*runtime_, *context);
   }
@@ -20,9 +23,62 @@ class TlsClientTest : public ClientTest {
     what.origin = *client_->origins().find(true, host, secure_->port(), settings);
     return call(what);
   }
+  // How many handshakes with this server have resumed a session.
+  long resumed(const TlsSettings& settings) {
+    const Origin* to = *client_->origins().find(true, "127.0.0.1", secure_->port(), settings);
+    return SSL_CTX_sess_hits(to->tls_context->native());
+  }
   std::shared_ptr<const std::string> ca_;
   std::unique_ptr<TestServer> secure_;
 };
+
+TEST_F(TlsClientTest, a_new_connection_resumes_the_session_of_its_user_where_that_is_wanted) {
+  for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
+    serve({"127.0.0.1"}, version);
+    for (const bool resume : {false, true}) {
+      const TlsSettings settings{.verify = true, .ca_pem = ca_, .resume = resume};
+      for (int i = 0; i < 3; ++i) {
+        EXPECT_EQ(get_securely(settings).error, ErrorKind::kNone);
+        session_->close_idle();
+      }
+      EXPECT_EQ(resumed(settings), resume ? 2 : 0) << version;
+      session_ = std::make_unique<Session>();  // another user
+      EXPECT_EQ(get_securely(settings).error, ErrorKind::kNone);
+      EXPECT_EQ(resumed(settings), resume ? 2 : 0) << version;
+      session_->close_idle();
+    }
+    EXPECT_EQ(secure_->connections, 8);
+  }
+}
+
+TEST_F(TlsClientTest, only_the_sessions_of_the_servers_used_last_are_kept) {
+  const auto first = session_->tls_session(*origin(1));
+  for (uint16_t port = 2; port <= 8; ++port) session_->tls_session(*origin(port));
+  EXPECT_EQ(session_->tls_session(*origin(1)), first);
+  session_->tls_session(*origin(9));
+  EXPECT_NE(session_->tls_session(*origin(1)), first);
+}
+
+TEST_F(TlsClientTest, a_server_name_stands_for_the_host) {
+  serve({"shop.test"});
+  EXPECT_EQ(get_securely({.verify = true, .ca_pem = ca_, .server_name = "shop.test"}).body, "ok");
+  EXPECT_EQ(get_securely({.verify = true, .ca_pem = ca_, .server_name = "other.test"}).error, ErrorKind::kTls);
+}
+
+TEST_F(TlsClientTest, a_redirect_uses_the_settings_of_its_request) {
+  serve({"shop.test"});
+  const TlsSettings settings{.verify = true, .ca_pem = ca_, .server_name = "shop.test"};
+  Request what = request("GET", "/");
+  what.tls = &settings;
+  const auto moved = [](const std::string& host, uint16_t port) {
+    return "HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: https://" + host + ":" + std::to_string(port) +
+           "/\r\n\r\n";
+  };
+  server_->answer(moved("127.0.0.1", secure_->port()));
+  EXPECT_EQ(call(what).body, "ok") << "from http to https";
+  server_->answer(moved("both.test", secure_->port()));
+  EXPECT_EQ(call(what).error, ErrorKind::kTls) << "another server has another name";
+}
 
 TEST_F(TlsClientTest, a_trusted_server_is_talked_to_and_its_handshake_timed) {
   serve({"both.test", "127.0.0.1"});

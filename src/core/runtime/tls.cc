@@ -5,6 +5,7 @@
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
+#include <utility>
 
 #include "core/base/freed.h"
 #include "core/runtime/certificates.h"
@@ -79,8 +80,14 @@ Status use_certificate(SSL_CTX* context, const std::string& certificate_file, co
   return {};
 }
 
-// The same from text: the certificate, its chain behind it, and its key.
-Status use_certificate_pem(SSL_CTX* context, const std::string& certificates, const std::string& key_text) {
+std::string name_of(const std::string& file) { return file.empty() ? "" : fmt::format(" '{}'", file); }
+
+// An encrypted key is an error. OpenSSL's own function would ask for the passphrase on the terminal.
+int no_passphrase(char*, int, int, void*) { return -1; }
+
+// The same from text: the certificate, its chain behind it, and its key. The files are for messages.
+Status use_certificate_pem(SSL_CTX* context, const std::string& certificates, const std::string& key_text,
+                           const std::string& certificate_file, const std::string& key_file) {
   BIO* memory = BIO_new_mem_buf(certificates.data(), static_cast<int>(certificates.size()));
   const X509Ptr own(PEM_read_bio_X509(memory, nullptr, nullptr, nullptr));
   bool good = own != nullptr && SSL_CTX_use_certificate(context, own.get()) == 1;
@@ -90,18 +97,32 @@ Status use_certificate_pem(SSL_CTX* context, const std::string& certificates, co
     good = SSL_CTX_add1_chain_cert(context, next.get()) == 1;
   }
   BIO_free(memory);
-  if (!good) return fail(Errc::kTls, "the client certificate cannot be read: " + tls_error_text());
+  if (!good)
+    return fail(Errc::kTls, "the certificate{} cannot be read: {}", name_of(certificate_file), tls_error_text());
   ERR_clear_error();  // the end of the text counts as an error
   memory = BIO_new_mem_buf(key_text.data(), static_cast<int>(key_text.size()));
-  const KeyPtr key(PEM_read_bio_PrivateKey(memory, nullptr, nullptr, nullptr));
+  const KeyPtr key(PEM_read_bio_PrivateKey(memory, nullptr, &no_passphrase, nullptr));
   BIO_free(memory);
   if (key != nullptr && SSL_CTX_use_PrivateKey(context, key.get()) == 1) return {};
-  return fail(Errc::kTls, "the key of the client certificate cannot be used: " + tls_error_text());
+  return fail(Errc::kTls, "the key{} of the certificate{} cannot be used: {}", name_of(key_file),
+              name_of(certificate_file), tls_error_text());
+}
+
+int version_number(TlsVersion version) { return version == TlsVersion::k12 ? TLS1_2_VERSION : TLS1_3_VERSION; }
+
+// Takes a session that the server offers. TLS 1.3 offers them after the handshake.
+int take_session(SSL* ssl, SSL_SESSION* offered) {
+  auto* const session = static_cast<TlsSession*>(SSL_get_app_data(ssl));
+  if (session == nullptr) return 0;
+  SSL_SESSION_free(std::exchange(session->latest, offered));
+  return 1;
 }
 
 }  // namespace
 
 TlsContext::~TlsContext() { SSL_CTX_free(context_); }
+
+TlsSession::~TlsSession() { SSL_SESSION_free(latest); }
 
 Status TlsContext::set_alpn(const std::vector<std::string>& names, bool server) {
   for (const std::string& name : names) {
@@ -129,10 +150,17 @@ Result<std::shared_ptr<TlsContext>> TlsContext::client(const TlsClientOptions& o
     SSL_CTX_set_verify(made->context_, SSL_VERIFY_PEER, nullptr);
     BW_RETURN_IF_ERROR(trust(made->context_, options));
   }
-  if (!options.certificate_file.empty()) {
+  if (!options.certificate_pem.empty()) {
+    BW_RETURN_IF_ERROR(use_certificate_pem(made->context_, options.certificate_pem, options.key_pem,
+                                           options.certificate_file, options.key_file));
+  } else if (!options.certificate_file.empty()) {
     BW_RETURN_IF_ERROR(use_certificate(made->context_, options.certificate_file, options.key_file));
-  } else if (!options.certificate_pem.empty()) {
-    BW_RETURN_IF_ERROR(use_certificate_pem(made->context_, options.certificate_pem, options.key_pem));
+  }
+  SSL_CTX_set_min_proto_version(made->context_, version_number(options.min_version));
+  SSL_CTX_set_max_proto_version(made->context_, version_number(options.max_version));
+  if (options.resume) {
+    SSL_CTX_set_session_cache_mode(made->context_, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
+    SSL_CTX_sess_set_new_cb(made->context_, &take_session);
   }
   BW_RETURN_IF_ERROR(made->set_alpn(options.alpn, false));
   return made;
@@ -171,7 +199,7 @@ Result<std::shared_ptr<TlsContext>> TlsContext::self_signed_server(const std::ve
   if (made->context_ == nullptr) return fail(Errc::kTls, "TLS cannot start: " + tls_error_text());
   common_settings(made->context_);
   SSL_CTX_set_num_tickets(made->context_, 0);
-  BW_RETURN_IF_ERROR(use_certificate_pem(made->context_, own.certificate, own.key));
+  BW_RETURN_IF_ERROR(use_certificate_pem(made->context_, own.certificate, own.key, {}, {}));
   BW_RETURN_IF_ERROR(made->set_alpn(alpn, true));
   return made;
 }
@@ -236,19 +264,28 @@ const BIO_METHOD* stream_method() {
 
 class TlsStream final : public Stream {
  public:
-  TlsStream(std::unique_ptr<Stream> below, std::shared_ptr<TlsContext> context)
+  TlsStream(std::unique_ptr<Stream> below, std::shared_ptr<TlsContext> context,
+            std::shared_ptr<TlsSession> session = nullptr)
       : Stream(below.get()),
         below_(std::move(below)),
         transport_{*below_, Io::would_block(), {}},
         context_(std::move(context)),
+        session_(std::move(session)),
         ssl_(SSL_new(context_->native())) {
     BIO* bio = BIO_new(stream_method());
     check(ssl_ != nullptr && bio != nullptr, "memory for a TLS connection");
     BIO_set_data(bio, &transport_);
     BIO_set_init(bio, 1);
     SSL_set_bio(ssl_, bio, bio);
+    if (session_ == nullptr) return;
+    SSL_set_app_data(ssl_, session_.get());
+    if (session_->latest != nullptr) SSL_set_session(ssl_, session_->latest);
   }
-  ~TlsStream() override { SSL_free(ssl_); }
+  ~TlsStream() override {
+    // OpenSSL gives up the session of a connection that was not shut down.
+    if (session_ != nullptr) SSL_set_shutdown(ssl_, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
+    SSL_free(ssl_);
+  }
 
   SSL* ssl() const { return ssl_; }
 
@@ -330,6 +367,7 @@ class TlsStream final : public Stream {
   std::unique_ptr<Stream> below_;
   Transport transport_;
   std::shared_ptr<TlsContext> context_;
+  std::shared_ptr<TlsSession> session_;  // null: none is resumed
   SSL* ssl_;
   Io failure_;         // kError: the cause of the end
   std::string words_;  // and its text from OpenSSL
@@ -398,10 +436,11 @@ task<Result<std::unique_ptr<Stream>>> refuse(std::string why) { co_return fail(E
 
 task<Result<std::unique_ptr<Stream>>> tls_connect(Runtime& runtime, std::unique_ptr<Stream> below,
                                                   std::shared_ptr<TlsContext> context, std::string server_name,
-                                                  Duration timeout, Cancellation* cancel) {
+                                                  Duration timeout, Cancellation* cancel,
+                                                  std::shared_ptr<TlsSession> session) {
   const bool verify = context->verifies();
   const bool check_name = context->checks_name();
-  auto stream = std::make_unique<TlsStream>(std::move(below), std::move(context));
+  auto stream = std::make_unique<TlsStream>(std::move(below), std::move(context), std::move(session));
   SSL* ssl = stream->ssl();
   const bool is_address = IpAddress::parse(server_name).has_value();
   // An empty name would switch the check of the name off.

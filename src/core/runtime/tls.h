@@ -9,8 +9,11 @@
 #include "core/runtime/runtime.h"
 
 struct ssl_ctx_st;
+struct ssl_session_st;
 
 namespace bellwether::runtime {
+
+enum class TlsVersion : uint8_t { k12, k13 };
 
 struct TlsClientOptions {
   bool verify = true;
@@ -19,9 +22,12 @@ struct TlsClientOptions {
   std::string ca_pem;            // the certificates themselves; ca_file then only names them in messages
   std::string certificate_file;  // PEM, with its chain: shown on the server's request; empty: none
   std::string key_file;          // PEM, of that certificate
-  std::string certificate_pem;   // the same themselves, instead of files
+  std::string certificate_pem;   // the same themselves; the files then only name them in messages
   std::string key_pem;
   std::vector<std::string> alpn;  // in order of preference
+  TlsVersion min_version = TlsVersion::k12;
+  TlsVersion max_version = TlsVersion::k13;
+  bool resume = false;  // connections may resume a TlsSession
 };
 
 struct TlsServerOptions {
@@ -31,6 +37,15 @@ struct TlsServerOptions {
   // PEM file of the certificates that a client's must be issued by; one without such a certificate is refused. Empty:
   // clients show none.
   std::string client_ca_file = {};
+};
+
+// The latest session of a client with one server, for its next connection to resume. Used by one thread.
+struct TlsSession {
+  TlsSession() = default;
+  ~TlsSession();
+  TlsSession(const TlsSession&) = delete;
+  TlsSession& operator=(const TlsSession&) = delete;
+  ssl_session_st* latest = nullptr;  // owned; nullptr: none yet
 };
 
 // Settings shared by many connections. Immutable; may be used by several threads.
@@ -64,13 +79,15 @@ class TlsContext {
 
 // Shakes hands over `below` and gives the secured stream. `server_name` is sent (unless it is an address) and, when the
 // context verifies, the certificate must be for it. Errors: kTls with the reason, kTimeout, kCancelled, kReset.
+// `session`, if any, is resumed if the server still knows it, and then replaced by the sessions that the server offers.
 //
 // Of the resulting stream: kEnd is the peer's close_notify. A connection that ends without one is kReset, because an
 // attacker on the way could have cut it. After kWouldBlock, a write must be tried again with at least the same bytes.
 // To be sure that close_notify leaves, call finish_writing() when the stream is writable.
 task<Result<std::unique_ptr<Stream>>> tls_connect(Runtime& runtime, std::unique_ptr<Stream> below,
                                                   std::shared_ptr<TlsContext> context, std::string server_name,
-                                                  Duration timeout, Cancellation* cancel);
+                                                  Duration timeout, Cancellation* cancel,
+                                                  std::shared_ptr<TlsSession> session = nullptr);
 task<Result<std::unique_ptr<Stream>>> tls_accept(Runtime& runtime, std::unique_ptr<Stream> below,
                                                  std::shared_ptr<TlsContext> context, Duration timeout,
                                                  Cancellation* cancel);

@@ -376,6 +376,36 @@ TEST_F(TlsTest, a_certificate_and_its_key_are_read_from_files) {
   EXPECT_THAT(mismatched.error().message, HasSubstr(other_key));
 }
 
+TEST_F(TlsTest, only_versions_that_both_ends_allow_are_spoken) {
+  auto theirs = server_for({"here.test"});
+  SSL_CTX_set_max_proto_version(theirs->native(), TLS1_2_VERSION);
+  const auto with = [](TlsVersion min, TlsVersion max) {
+    TlsClientOptions options;
+    options.verify = false;
+    options.min_version = min;
+    options.max_version = max;
+    return *TlsContext::client(options);
+  };
+  EXPECT_EQ(refused(with(TlsVersion::k12, TlsVersion::k12), theirs, "here.test").code, Errc::kOk);
+  EXPECT_EQ(refused(with(TlsVersion::k13, TlsVersion::k13), theirs, "here.test").code, Errc::kTls);
+  SSL_CTX_set_max_proto_version(theirs->native(), 0);
+  SSL_CTX_set_min_proto_version(theirs->native(), TLS1_3_VERSION);
+  EXPECT_EQ(refused(with(TlsVersion::k12, TlsVersion::k12), theirs, "here.test").code, Errc::kTls);
+  EXPECT_EQ(refused(with(TlsVersion::k12, TlsVersion::k13), theirs, "here.test").code, Errc::kOk);
+}
+
+TEST_F(TlsTest, a_key_that_is_not_of_the_certificate_is_named) {
+  TlsClientOptions options;
+  options.certificate_file = "client.pem";
+  options.certificate_pem = server_for({"me"})->certificate_pem();
+  options.key_file = "client.key";
+  options.key_pem = key_pem(nullptr);
+  EXPECT_THAT(TlsContext::client(options).error().message,
+              HasSubstr("the key 'client.key' of the certificate 'client.pem' cannot be used: "));
+  options.certificate_pem = "-----BEGIN CERTIFICATE-----\n?";
+  EXPECT_THAT(TlsContext::client(options).error().message, HasSubstr("the certificate 'client.pem' cannot be read: "));
+}
+
 TEST_F(TlsTest, both_ends_learn_their_peers_address) {
   const Connected ends = secured();
   EXPECT_EQ(ends.server->peer().address, IpAddress::loopback());

@@ -39,7 +39,8 @@ std::string shown(const Plan& plan) {
     out += " " + workflow.name + " x" + std::to_string(std::get<ConstantVus>(workflow.executor).vus) + ":";
     for (const Step& step : workflow.steps) {
       const auto& call = std::get<HttpCall>(step.work);
-      out += " " + call.method + " " + show(call.url) + " [" + (call.tls_ca == nullptr ? "" : *call.tls_ca) + "]";
+      out += " " + call.method + " " + show(call.url) + " [" + (call.tls.ca.text == nullptr ? "" : *call.tls.ca.text) +
+             "]";
       for (const Header& header : call.headers) out += " " + header.name + "=" + show(header.value);
       if (call.body) out += " " + show(*call.body);
     }
@@ -156,7 +157,7 @@ TEST(Certificates, are_shared_by_the_steps_that_trust_them) {
   const auto plan = shop.load();
   ASSERT_TRUE(plan);
   const auto& steps = plan->workflows[0].steps;
-  EXPECT_EQ(std::get<HttpCall>(steps[0].work).tls_ca, std::get<HttpCall>(steps[1].work).tls_ca);
+  EXPECT_EQ(std::get<HttpCall>(steps[0].work).tls.ca, std::get<HttpCall>(steps[1].work).tls.ca);
 }
 
 // Empty: it has a plan.

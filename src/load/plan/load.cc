@@ -101,15 +101,14 @@ Result<HttpCall> make_call(const QuickRun& run) {
     append_literal(header.value, value);
   }
   if (run.body) append_literal(call.body.emplace(), *run.body);
-  call.tls_verify = !run.skip_tls_verify;
+  call.tls.verify = !run.skip_tls_verify;
   if (!run.tls_ca.empty()) {
     if (!holds_certificate(run.tls_ca)) {
       return fail(Errc::kInvalid,
                   "the file {} holds no certificate; expected: PEM, from -----BEGIN CERTIFICATE----- on",
                   scenario::in_quotes(run.tls_ca_name));
     }
-    call.tls_ca = std::make_shared<const std::string>(run.tls_ca);
-    call.tls_ca_name = run.tls_ca_name;
+    call.tls.ca = {std::make_shared<const std::string>(run.tls_ca), run.tls_ca_name};
   }
   return call;
 }

@@ -49,6 +49,46 @@ TEST(LoadJson, what_cannot_keep_a_type_is_refused) {
   EXPECT_THAT(errors(R"(body: "${json(vu)}")"), HasSubstr("a whole value of a JSON body"));
 }
 
+// --- TLS -------------------------------------------------------------------------------------------------------------
+
+constexpr const char* kCertificate = "-----BEGIN CERTIFICATE-----\n";
+constexpr const char* kKey = "-----BEGIN PRIVATE KEY-----\n";
+
+TEST(LoadTls, settings_of_a_step_win_one_by_one) {
+  TestSources sources(
+      "defaults: {http: {base: \"https://h\", tls: {certificate: me.pem, key: me.key, max_version: 1.2,"
+      " server_name: shop.test, resume: true}}}\n" +
+      steps(R"(a: {http: {get: /}}, b: {http: {get: /, tls: {certificate: both.pem, key: both.pem,
+                               max_version: "1.3", min_version: 1.3, server_name: other.test, resume: false}}})"));
+  sources.file_name = "load/shop.yaml";
+  sources.world.files = {{"me.pem", kCertificate}, {"me.key", kKey}, {"both.pem", std::string(kCertificate) + kKey}};
+  const auto plan = sources.load();
+  ASSERT_TRUE(plan) << sources.errors();
+  const Tls& a = call(*plan, 0).tls;
+  EXPECT_EQ(*a.certificate.text, kCertificate);
+  EXPECT_EQ(a.certificate.name, "load/me.pem");
+  EXPECT_EQ(*a.key.text, kKey);
+  EXPECT_EQ(a.server_name, "shop.test");
+  EXPECT_EQ(a.min_version, TlsVersion::k12);
+  EXPECT_EQ(a.max_version, TlsVersion::k12);
+  EXPECT_TRUE(a.resume);
+  const Tls& b = call(*plan, 1).tls;
+  EXPECT_EQ(b.key.name, "load/both.pem");
+  EXPECT_EQ(*b.key.text, *b.certificate.text);
+  EXPECT_EQ(b.server_name, "other.test");
+  EXPECT_EQ(b.min_version, TlsVersion::k13);
+  EXPECT_FALSE(b.resume);
+}
+
+TEST(LoadTls, keys_that_cannot_be_used_are_refused) {
+  for (const char* key : {"", kCertificate, "-----BEGIN ENCRYPTED PRIVATE KEY-----\n",
+                          "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n"}) {
+    TestSources sources(steps(R"(a: {http: {get: "https://h/", tls: {certificate: me.pem, key: me.key}}})"));
+    sources.world.files = {{"me.pem", kCertificate}, {"me.key", key}};
+    EXPECT_THAT(sources.errors(), HasSubstr("the file 'me.key' holds no private key that can be used")) << key;
+  }
+}
+
 // --- proxies ---------------------------------------------------------------------------------------------------------
 
 TEST(LoadProxy, of_the_defaults_holds_unless_a_step_says_otherwise) {

@@ -176,7 +176,7 @@ workflows:
   EXPECT_EQ(a.url.text(), "http://host/api/x");
   EXPECT_EQ(a.timeout, Duration::seconds(5));
   EXPECT_EQ(a.redirects_max, 3);
-  EXPECT_FALSE(a.tls_verify);
+  EXPECT_FALSE(a.tls.verify);
   EXPECT_EQ(a.body_bytes_max, 1u << 20);
   EXPECT_EQ(a.headers.size(), 2u);
   const HttpCall& b = call_of(plan, 1);
@@ -188,11 +188,11 @@ workflows:
   EXPECT_EQ(b.first_byte_timeout, Duration::seconds(4));
   EXPECT_EQ(b.redirects_max, 0);
   EXPECT_TRUE(b.compressed);
-  EXPECT_TRUE(b.tls_verify);
-  EXPECT_EQ(b.tls_ca_name, "load/ca.pem");
-  ASSERT_NE(b.tls_ca, nullptr);
-  EXPECT_EQ(*b.tls_ca, "-----BEGIN CERTIFICATE-----\n");
-  EXPECT_EQ(a.tls_ca, nullptr) << "the certificates of the system";
+  EXPECT_TRUE(b.tls.verify);
+  EXPECT_EQ(b.tls.ca.name, "load/ca.pem");
+  ASSERT_NE(b.tls.ca.text, nullptr);
+  EXPECT_EQ(*b.tls.ca.text, "-----BEGIN CERTIFICATE-----\n");
+  EXPECT_EQ(a.tls.ca.text, nullptr) << "the certificates of the system";
   ASSERT_EQ(b.headers.size(), 2u);
   EXPECT_EQ(b.headers[0].name, "X-Team");
   EXPECT_EQ(b.headers[1].value.text(), "text/html");

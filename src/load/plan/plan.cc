@@ -99,9 +99,6 @@ bool has_due_times(const Plan& plan, const StepInfo& step) {
       executor);
 }
 
-namespace {
-
-// Scheme, host and port of a URL whose beginning is constant.
 std::string origin_of(const Template& url) {
   if (url.pieces.empty() || url.pieces[0].kind != Piece::Kind::kLiteral) return {};
   const std::string& text = url.pieces[0].literal;
@@ -111,8 +108,6 @@ std::string origin_of(const Template& url) {
   if (end == std::string::npos && url.pieces.size() > 1) return {};  // the host continues with a value
   return text.substr(0, end);
 }
-
-}  // namespace
 
 std::vector<std::string> targets_of(const Plan& plan) {
   std::vector<std::string> out;

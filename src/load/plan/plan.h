@@ -19,6 +19,7 @@
 #include "load/plan/provision.h"
 #include "load/plan/response_filter.h"
 #include "load/plan/schedule.h"
+#include "load/plan/tls.h"
 #include "load/scenario/builtins.h"
 #include "load/scenario/statuses.h"
 
@@ -175,10 +176,7 @@ struct HttpCall {
   uint16_t redirects_max = 10;  // 0: a redirect is a plain response
   bool keep_alive = true;       // else a connection for each request
   bool compressed = false;      // send Accept-Encoding: gzip, br, zstd
-  bool tls_verify = true;
-  // Certificates to trust, PEM, shared by the steps that trust the same ones; null: the system's.
-  std::shared_ptr<const std::string> tls_ca;
-  std::string tls_ca_name;                // its source file, for messages
+  Tls tls;
   uint64_t body_bytes_max = 64ull << 20;  // a longer response body is an error of kind too_large
   Retry retry;
   std::vector<StatusRange> expected;  // only these responses do not count as failed; none: the usual rule
@@ -207,7 +205,7 @@ using Literal = std::variant<std::string, double, bool, std::nullptr_t>;
 
 struct Check {
   // kCode: the program itself says whether it passed.
-  enum class Subject : uint8_t { kStatus, kBody, kBodySize, kJson, kHeader, kDuration, kCode };
+  enum class Subject : uint8_t { kStatus, kBody, kBodySize, kJson, kHeader, kDuration, kUrl, kCode };
   CheckId id = 0;
   Subject subject = Subject::kStatus;
   Comparison comparison = Comparison::kEqual;
@@ -217,7 +215,7 @@ struct Check {
 };
 
 struct Extract {
-  enum class Source : uint8_t { kJson, kRegex, kHeader, kBody, kStatus, kCookie, kXpath };
+  enum class Source : uint8_t { kJson, kRegex, kHeader, kBody, kStatus, kCookie, kXpath, kUrl };
   Source source = Source::kJson;
   SlotId slot = 0;
   JsonPath path;                        // kJson
@@ -506,12 +504,17 @@ struct Plan {
   std::vector<Tag> tags;         // of the run: each step has them, unless it has another value
   std::vector<HttpCall> tokens;  // constant requests for access tokens (RFC 6749, section 4.4)
   std::vector<Watch> watches;    // those that thresholds need, each once, by step
+  // Unset: each user has its own connections. Else the users of a core share at most so many to each server; 0: no
+  // limit.
+  std::optional<uint32_t> shared_connections;
 };
 
 // Whether the requests of a step have due times, so that late requests count too: those of arrivals, and of users with
 // a pace.
 bool has_due_times(const Plan& plan, const StepInfo& step);
 
+// The scheme, host and port of a URL; empty if the run makes one of them.
+std::string origin_of(const Template& url);
 // The scheme, host and port of the URLs of all steps that send requests, each once, in the order of the steps. Hosts
 // that are known only during the run are left out.
 std::vector<std::string> targets_of(const Plan& plan);

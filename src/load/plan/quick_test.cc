@@ -88,7 +88,7 @@ TEST(QuickRun, method_headers_and_body_are_taken_as_they_are) {
   EXPECT_EQ(call.url.text(), "https://h/$%7Bvu%7D");
   EXPECT_EQ(call.headers.at(0).value.text(), "${vu}");
   EXPECT_EQ(call.body->text(), "${uuid}");
-  EXPECT_FALSE(call.tls_verify);
+  EXPECT_FALSE(call.tls.verify);
 }
 
 TEST(QuickRun, what_is_wrong_is_said) {

@@ -38,7 +38,7 @@ constexpr Key kCompressed{.name = "compressed", .text = "Whether to ask for gzip
 constexpr Key kKeepAlive{.name = "keep_alive",
                          .text = "Whether the connection serves later requests too; else each request opens one",
                          .values = kBool};
-constexpr Key kTlsKey{.name = "tls", .text = "How the server's certificate is checked", .values = kTlsMap};
+constexpr Key kTlsKey{.name = "tls", .text = "Certificates, versions and sessions of TLS", .values = kTlsMap};
 constexpr Key kBodyMax{.name = "body_max", .text = "A longer response is an error", .values = kSize};
 constexpr Key kAuthKey{.name = "auth", .text = "Credentials of the request", .values = kAuthMap};
 constexpr Key kRetriesKey{
@@ -56,9 +56,16 @@ constexpr Key kExpectedStatuses{.name = "expected_statuses",
 constexpr Key kHeaders{
     .name = "headers", .text = "Headers; each replaces the one of that name in the defaults", .values = kPairs};
 
+constexpr std::string_view kSharing[] = {"per_user", "shared"};
+constexpr Value kConnections[] = {{.form = Form::kChoice, .choices = kSharing},
+                                  {.form = Form::kWhole, .range = {1, kConnectionsMax}}};
+
 constexpr Key kHttpDefaultsKeys[] = {
     {.name = "base", .text = "The URL before all URLs that are not absolute", .values = kText},
     {.name = "hosts", .text = "Addresses (IP or IP:PORT) of host names, in place of their look-up", .values = kHosts},
+    {.name = "connections",
+     .text = "Whose they are: per_user; shared by the users of a core; or the most of these to each server",
+     .values = kConnections},
     kHeaders,
     kTimeout,
     kConnectTimeout,
@@ -110,11 +117,21 @@ constexpr Key kHttpKeys[] = {
 constexpr std::string_view kMethodKeys[] = {"get",  "post",    "put",   "patch", "delete",
                                             "head", "options", "trace", "method"};
 
+constexpr std::string_view kTlsVersions[] = {"1.2", "1.3"};
+constexpr Value kTlsVersion[] = {{.form = Form::kChoice, .choices = kTlsVersions}};
 constexpr Key kTlsKeys[] = {
     {.name = "verify", .text = "Whether the server's certificate must be right", .values = kBool},
     {.name = "ca", .text = "File of the authorities to trust, PEM", .values = kText},
+    {.name = "certificate",
+     .text = "File of the client's certificate and its chain, PEM",
+     .values = kText,
+     .with = "key"},
+    {.name = "key", .text = "File of the certificate's key, PEM", .values = kText, .with = "certificate"},
+    {.name = "server_name", .text = "The name to ask for (SNI) and to verify, in place of the host", .values = kText},
+    {.name = "min_version", .text = "The lowest version of TLS", .values = kTlsVersion},
+    {.name = "max_version", .text = "The highest version of TLS", .values = kTlsVersion},
+    {.name = "resume", .text = "Whether a user's new connections resume its last session", .values = kBool},
 };
-constexpr std::string_view kTlsLater[] = {"cert", "key", "sni"};
 constexpr Key kAuthKeys[] = {
     {.name = "basic", .text = "Name and password, sent at once", .values = kBasicMap},
     {.name = "digest", .text = "Name and password, which answer the server's challenge", .values = kDigestMap},
@@ -245,6 +262,7 @@ constexpr Key kCheckKeys[] = {
     {.name = "json", .text = "Values of the JSON body, by path; valid: all of it is JSON", .values = kCheckedJsons},
     {.name = "header", .text = "Headers, by name", .values = kCheckedHeaders},
     {.name = "duration", .text = "The time of the exchange", .values = kCheckedDuration},
+    {.name = "url", .text = "The URL after redirects", .values = kCheckedBody},
 };
 
 // --- extract ---------------------------------------------------------------------------------------------------------
@@ -259,11 +277,12 @@ constexpr Key kExtractionKeys[] = {
     {.name = "cookie", .text = "The user's cookie of this name", .values = kText},
     {.name = "css", .text = "The first element of an HTML page that fits a selector", .values = kText},
     {.name = "xpath", .text = "What an XPath 1.0 expression gives", .values = kText},
+    {.name = "url", .text = "true: the URL after redirects", .values = kBool},
     {.name = "group", .text = "With 'regex': which group of the match; 0: all of it", .values = kGroup},
     {.name = "attribute", .text = "With 'css': an attribute of the element in place of its text", .values = kText},
     {.name = "default", .text = "Used when the response has no such value", .values = kText},
 };
-constexpr std::string_view kSources[] = {"json", "regex", "header", "body", "status", "cookie", "css", "xpath"};
+constexpr std::string_view kSources[] = {"json", "regex", "header", "body", "status", "cookie", "css", "xpath", "url"};
 
 // --- steps -----------------------------------------------------------------------------------------------------------
 
@@ -333,7 +352,7 @@ constexpr std::string_view kWorkKeys[] = {"http", "lua", "native", "action", "st
 
 constinit const Map kHttpDefaults{.name = "http_defaults", .keys = kHttpDefaultsKeys};
 constinit const Map kHttp{.name = "http", .keys = kHttpKeys, .exactly_one = kMethodKeys};
-constinit const Map kTls{.name = "tls", .keys = kTlsKeys, .later = kTlsLater};
+constinit const Map kTls{.name = "tls", .keys = kTlsKeys};
 constinit const Map kAuth{.name = "auth", .keys = kAuthKeys, .exactly_one = kSchemes};
 constinit const Map kBasic{.name = "basic", .keys = kCredentialsKeys};
 constinit const Map kDigest{.name = "digest", .keys = kCredentialsKeys};

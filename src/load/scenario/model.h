@@ -40,7 +40,8 @@ constexpr double kRateMax = 10e6;  // arrivals a second
 // Of a rate of the command line: unused ones cost nothing.
 constexpr uint32_t kUsersOfRate = 100;
 constexpr uint64_t kRetriesMax = 100;
-constexpr uint64_t kSigmaMax = 10;  // of a pause
+constexpr uint64_t kConnectionsMax = 1'000'000;  // shared, to one server
+constexpr uint64_t kSigmaMax = 10;               // of a pause
 constexpr uint64_t kIterationsMax = 1'000'000'000'000;
 constexpr std::size_t kStagesMax = 1'000;  // of one executor
 constexpr std::size_t kWorkflowsMax = 100;
@@ -66,6 +67,18 @@ struct Pair {
   Text value;
 };
 
+struct TlsOptions {
+  Mark mark;
+  std::optional<bool> verify;
+  std::optional<Text> ca;
+  std::optional<Text> certificate;  // with `key`
+  std::optional<Text> key;
+  std::optional<Text> server_name;
+  std::optional<std::size_t> min_version;  // 0: TLS 1.2, 1: TLS 1.3
+  std::optional<std::size_t> max_version;
+  std::optional<bool> resume;
+};
+
 // Unset: as in the defaults of the scenario, or those of the product.
 struct HttpOptions {
   std::optional<Duration> timeout;
@@ -75,8 +88,7 @@ struct HttpOptions {
   std::optional<uint64_t> redirects;
   std::optional<bool> compressed;
   std::optional<bool> keep_alive;
-  std::optional<bool> tls_verify;
-  std::optional<Text> tls_ca;
+  TlsOptions tls;
   std::optional<uint64_t> body_max;
   std::optional<Text> proxy;  // a URL, "none" or "environment"
   std::vector<StatusRange> expected;
@@ -156,7 +168,7 @@ struct Http {
   bool measured = true;  // false for an action
 };
 
-enum class Subject : unsigned char { kStatus, kBody, kSize, kJson, kHeader, kDuration };
+enum class Subject : unsigned char { kStatus, kBody, kSize, kJson, kHeader, kDuration, kUrl };
 enum class Operator : unsigned char {
   kEquals,
   kNot,
@@ -180,7 +192,7 @@ struct Condition {
   std::vector<Literal> any_of;  // kSize: bytes, kDuration: milliseconds; empty for kExists and kAbsent
 };
 
-enum class ExtractSource : unsigned char { kJson, kRegex, kHeader, kBody, kStatus, kCookie, kCss, kXpath };
+enum class ExtractSource : unsigned char { kJson, kRegex, kHeader, kBody, kStatus, kCookie, kCss, kXpath, kUrl };
 
 struct Extraction {
   Text name;
@@ -362,6 +374,7 @@ enum class OnLoss : unsigned char { kInconclusive, kPass, kFail };
 struct HttpDefaults {
   std::optional<Text> base;
   std::vector<Pair> hosts;  // IP or IP:PORT of names
+  std::optional<uint64_t> connections;  // shared by users: the most to each server; 0: no limit
   std::vector<Pair> headers;
   HttpOptions options;
   std::optional<Auth> auth;

@@ -26,7 +26,8 @@ const Map& operators_of(Subject subject) {
   switch (subject) {
     case Subject::kStatus: return maps::kStatusCheck;
     case Subject::kSize: return maps::kSizeCheck;
-    case Subject::kBody: return maps::kBodyCheck;
+    case Subject::kBody:
+    case Subject::kUrl: return maps::kBodyCheck;
     case Subject::kDuration: return maps::kDurationCheck;
     case Subject::kJson: return maps::kJsonCheck;
     case Subject::kHeader: break;
@@ -67,6 +68,7 @@ std::optional<Literal> read_literal(const Node& node, Subject subject, const std
       return span ? std::optional<Literal>(span->millis_f()) : std::nullopt;
     }
     case Subject::kBody:
+    case Subject::kUrl:
     case Subject::kHeader: {
       auto text = read_constant(node, what, reading);
       return text ? std::optional<Literal>(std::move(text->text)) : std::nullopt;
@@ -221,7 +223,8 @@ std::vector<Extraction> parse_extracts(const Node& node, const std::string& step
       if (source == nullptr) continue;
       ++sources;
       extraction.source = static_cast<ExtractSource>(i);
-      if (extraction.source == ExtractSource::kBody || extraction.source == ExtractSource::kStatus) {
+      if (extraction.source == ExtractSource::kBody || extraction.source == ExtractSource::kStatus ||
+          extraction.source == ExtractSource::kUrl) {
         const auto wanted = read_bool(*source, section.what(*source), reading);
         if (wanted == false) report_wrong(*source, section.what(*source), "true", reading);
       } else if (auto argument = read_text(*source, section.what(*source), reading)) {

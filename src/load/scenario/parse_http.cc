@@ -35,6 +35,25 @@ std::vector<StatusRange> parse_expected(const Section& http) {
   return out;
 }
 
+TlsOptions parse_tls(const Section& tls) {
+  TlsOptions out;
+  out.mark = tls.node().place();
+  out.verify = tls.boolean("verify");
+  out.ca = tls.constant("ca");
+  out.certificate = tls.constant("certificate");
+  out.key = tls.constant("key");
+  if ((tls.find("certificate") == nullptr) != (tls.find("key") == nullptr)) {
+    const std::string_view missing = tls.find("key") == nullptr ? "key" : "certificate";
+    tls.report_missing(fmt::format("{} is missing in {}", in_quotes(missing), tls.where()),
+                       "{certificate: FILE, key: FILE}, both in PEM");
+  }
+  out.server_name = tls.constant("server_name");
+  out.min_version = tls.choice("min_version");
+  out.max_version = tls.choice("max_version");
+  out.resume = tls.boolean("resume");
+  return out;
+}
+
 HttpOptions parse_options(const Section& http) {
   HttpOptions out;
   out.timeout = http.duration("timeout");
@@ -48,9 +67,7 @@ HttpOptions parse_options(const Section& http) {
   out.proxy = http.constant("proxy");
   out.expected = parse_expected(http);
   if (const Node* tls = http.find("tls")) {
-    const Section section(*tls, "'tls' of " + http.where(), http.reading(), maps::kTls);
-    out.tls_verify = section.boolean("verify");
-    out.tls_ca = section.constant("ca");
+    out.tls = parse_tls(Section(*tls, "'tls' of " + http.where(), http.reading(), maps::kTls));
   }
   return out;
 }
@@ -321,12 +338,31 @@ Http parse_http(const Node& node, const std::string& where, Reading& reading) {
   return http;
 }
 
+namespace {
+
+std::optional<uint64_t> parse_connections(const Node& node, const std::string& what, Reading& reading) {
+  const auto text = read_constant(node, what, reading);
+  if (!text || text->text == "per_user") return std::nullopt;
+  if (text->text == "shared") return 0;
+  const auto most = parse_u64(text->text);
+  if (most && *most >= 1 && *most <= kConnectionsMax) return most;
+  report_wrong(node, what,
+               fmt::format("per_user, shared, or the most to each server on each core: 1 to {}", kConnectionsMax),
+               reading);
+  return std::nullopt;
+}
+
+}  // namespace
+
 HttpDefaults parse_http_defaults(const Node& node, Reading& reading) {
   HttpDefaults out;
   const Section section(node, "'http' of 'defaults'", reading, maps::kHttpDefaults);
   if (!node.is_map()) return out;
   out.base = section.constant("base");
   if (const Node* hosts = section.find("hosts")) out.hosts = parse_pairs(*hosts, section.what(*hosts), reading);
+  if (const Node* whose = section.find("connections")) {
+    out.connections = parse_connections(*whose, section.what(*whose), reading);
+  }
   if (const Node* headers = section.find("headers")) {
     out.headers = parse_headers(*headers, section.what(*headers), reading);
   }

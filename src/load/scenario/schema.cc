@@ -140,7 +140,11 @@ class Writer {
       case Form::kBool: return reference("truth");
       case Form::kChoice: {
         Json choices{{"enum", Json::array()}};
-        for (const std::string_view choice : value.choices) choices["enum"].push_back(choice);
+        for (const std::string_view choice : value.choices) {
+          choices["enum"].push_back(choice);
+          const Json read = Json::parse(choice, nullptr, false);
+          if (read.is_number()) choices["enum"].push_back(read);  // as YAML reads it without quotes
+        }
         return {{"anyOf", {choices, reference("mention")}}};
       }
       case Form::kMap: meet(*value.map); return reference(value.map->name);

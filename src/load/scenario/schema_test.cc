@@ -93,6 +93,7 @@ TEST(Schema, both_judge_values_alike) {
       "1",
       "0",
       "-1",
+      "1.2",
       "1.5",
       "99",
       "200",
@@ -160,7 +161,8 @@ TEST(Schema, both_judge_values_alike) {
   const std::set<std::pair<std::string, std::string>> for_the_reader{
       {"", "env"},          {"", "include"},     {"workflow", "duration"}, {"workflow", "executor"},
       {"workflow", "rate"}, {"workflow", "vus"}, {"data", "delimiter"},    {"stage", "duration"},
-      {"stage", "target"},  {"http", "method"},  {"extraction", "body"},   {"extraction", "status"}};
+      {"stage", "target"},  {"http", "method"},  {"extraction", "body"},   {"extraction", "status"},
+      {"extraction", "url"}};
   std::size_t taken = 0;
   for (const auto& [name, map] : maps_of(schema)) {
     for (const auto& [key, property] : map["properties"].items()) {

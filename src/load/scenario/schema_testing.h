@@ -123,6 +123,8 @@ inline std::string what_else_for(const std::string& place, const std::string& ke
       {{"oauth2", "scope"}, "token_url: x, client_id: x, client_secret: x"},
       {{"oauth2", "audience"}, "token_url: x, client_id: x, client_secret: x"},
       {{"oauth2", "auth_style"}, "token_url: x, client_id: x, client_secret: x"},
+      {{"tls", "certificate"}, "key: x"},
+      {{"tls", "key"}, "certificate: x"},
       {{"file_body", "pick"}, "glob: x"},
       {{"form_part", "filename"}, "text: x"},
       {{"form_part", "type"}, "text: x"},

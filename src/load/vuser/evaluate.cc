@@ -174,6 +174,7 @@ bool Evaluator::holds(const plan::Check& check, std::size_t index, const http1::
     case plan::Check::Subject::kDuration: return number(took.millis_f());
     case plan::Check::Subject::kCode: break;
     case plan::Check::Subject::kBody: return text(response.body);
+    case plan::Check::Subject::kUrl: return text(response.url());
     case plan::Check::Subject::kHeader: {
       const std::string_view value = response.head().header(check.header);
       const bool there = value.data() != nullptr;
@@ -249,6 +250,10 @@ void Evaluator::extract(const plan::Extract& extract, std::size_t index, const h
     case plan::Extract::Source::kBody:
       found = true;
       values.set(extract.slot, response.body);
+      break;
+    case plan::Extract::Source::kUrl:
+      found = true;
+      values.set(extract.slot, response.url());
       break;
     case plan::Extract::Source::kStatus: {
       found = true;

@@ -57,7 +57,9 @@ IterationRunner::IterationRunner(EngineState& state, const ProgramLoader* progra
       client_(runtime_, state.instruments.watch),
       tokens_(runtime_, state.plan, client_, callback_to<&IterationRunner::note>(*this)),
       loader_(programs),
-      code_thread_{runtime_, client_.origins(), readers_, state.window, recorder_, tokens_.values()} {}
+      code_thread_{runtime_, client_.origins(), readers_, state.window, recorder_, tokens_.values()} {
+  if (state.plan.shared_connections) client_.share_connections(*state.plan.shared_connections);
+}
 
 Status IterationRunner::prepare(WorkflowRun& run) {
   std::vector<http1::HostOverride> hosts;

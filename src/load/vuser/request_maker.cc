@@ -51,6 +51,23 @@ std::unique_ptr<const http1::Proxies> proxies_of(const plan::HttpCall& call) {
       http1::Proxies{one(call.proxies->http), one(call.proxies->https), call.proxies->except});
 }
 
+std::unique_ptr<const http1::TlsSettings> tls_settings_of(const plan::Tls& tls) {
+  const auto version = [](plan::TlsVersion of) {
+    return of == plan::TlsVersion::k12 ? runtime::TlsVersion::k12 : runtime::TlsVersion::k13;
+  };
+  return std::make_unique<const http1::TlsSettings>(http1::TlsSettings{.verify = tls.verify,
+                                                                       .ca_pem = tls.ca.text,
+                                                                       .ca_name = tls.ca.name,
+                                                                       .certificate_pem = tls.certificate.text,
+                                                                       .key_pem = tls.key.text,
+                                                                       .certificate_name = tls.certificate.name,
+                                                                       .key_name = tls.key.name,
+                                                                       .server_name = tls.server_name,
+                                                                       .min_version = version(tls.min_version),
+                                                                       .max_version = version(tls.max_version),
+                                                                       .resume = tls.resume});
+}
+
 // A token of HTTP as name, and a value without the characters that end its line.
 bool can_be_sent(std::string_view name, std::string_view value) {
   constexpr std::string_view kNoToken = "()<>@,;:\\\"/[]?={} \t";
@@ -65,7 +82,7 @@ RequestMaker::RequestMaker(const plan::HttpCall& call)
     : call_(&call),
       proxies_(proxies_of(call)),
       limits_(std::make_unique<http1::CallLimits>()),
-      tls_settings_{call.tls_verify, call.tls_ca, call.tls_ca_name},
+      tls_settings_(tls_settings_of(call.tls)),
       heads_(std::make_unique<http1::HeadMemory>()),
       mentions_time_(call_mentions_time(call)) {
   *limits_ = {.timeout = call.timeout,
@@ -158,7 +175,7 @@ bool RequestMaker::make(const RequestChange* change, const RenderContext& contex
   http1::UrlView url;
   if (http1::split_url(text.url, url) != Errc::kOk) return false;
   const http1::Proxy* const proxy = proxy_to(url.tls, url.host);
-  auto origin = origins.find(url.tls, url.host, url.port, tls_settings_, proxy);
+  auto origin = origins.find(url.tls, url.host, url.port, *tls_settings_, proxy);
   if (!origin) return false;
   text.body.clear();
   const bool own_body = change != nullptr && change->body;
@@ -213,6 +230,7 @@ bool RequestMaker::make(const RequestChange* change, const RenderContext& contex
   out.fresh = !call.keep_alive;
   out.limits = limits_.get();
   out.proxies = proxies_.get();
+  out.tls = tls_settings_.get();
   out.heads = heads_.get();
   return true;
 }

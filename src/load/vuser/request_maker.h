@@ -40,7 +40,7 @@ class RequestMaker {
   explicit RequestMaker(const plan::HttpCall& call);
 
   const plan::HttpCall& call() const { return *call_; }
-  const http1::TlsSettings& tls() const { return tls_settings_; }
+  const http1::TlsSettings& tls() const { return *tls_settings_; }
   bool mentions_time() const { return mentions_time_; }
   const http1::CallLimits& limits() const { return *limits_; }
   // nullptr: a direct connection.
@@ -74,7 +74,7 @@ class RequestMaker {
   uint64_t file_step_ = 1;
   std::unique_ptr<const http1::Proxies> proxies_;  // null: none
   std::unique_ptr<http1::CallLimits> limits_;
-  http1::TlsSettings tls_settings_;
+  std::unique_ptr<const http1::TlsSettings> tls_settings_;
   std::unique_ptr<http1::HeadMemory> heads_;
   bool mentions_time_;  // some of it is the wall clock
 };

@@ -12,4 +12,10 @@ bool holds_certificate(std::string_view pem) {
                      [pem](std::string_view begin) { return pem.find(begin) != std::string_view::npos; });
 }
 
+bool holds_plain_key(std::string_view pem) {
+  const std::size_t end = pem.find("PRIVATE KEY-----");
+  return end != std::string_view::npos && !pem.substr(0, end).ends_with("ENCRYPTED ") &&
+         pem.find("Proc-Type: 4,ENCRYPTED") == std::string_view::npos;
+}
+
 }  // namespace bellwether::plan

@@ -7,5 +7,7 @@ namespace bellwether::plan {
 
 // Whether the text has at least the beginning of a certificate in it. Its use shows whether it is valid.
 bool holds_certificate(std::string_view pem);
+// Whether the text has the beginning of a private key in it that no passphrase encrypts.
+bool holds_plain_key(std::string_view pem);
 
 }  // namespace bellwether::plan

@@ -380,6 +380,15 @@ void compile_workflow(const scenario::Workflow& source, Compiling& compiling, Pl
   const Dag dag = Dag::of_steps(source, compiling.reading.diagnostics);
   out.keeps_cookies = source.keeps_cookies;
   out.keeps_connections = source.keeps_connections;
+  if (!source.keeps_connections && plan.shared_connections) {
+    compiling.reading.diagnostics.add(
+        source.name.mark,
+        {.message =
+             fmt::format("'keep_connections: false' of {} contradicts 'connections' of the defaults, which lets users "
+                         "share them",
+                         in_quotes(source.name.text)),
+         .hint = "remove one of them; 'keep_alive: false' of a step opens a connection for each request"});
+  }
   out.is_teardown = source.is_teardown;
   Scope scope(source, dag, compiling.data, compiling.reading, out);
   for (std::size_t i = 0; i < source.steps.size(); ++i) compile_step(source.steps[i], scope, i, compiling, plan, out);
@@ -417,6 +426,7 @@ Plan compile(const scenario::Scenario& source, const scenario::Sources& sources,
     if (place) plan.hosts.push_back(std::move(*place));
     if (!place) reading.diagnostics.add(pair.value.mark, {.message = place.error().message});
   }
+  if (source.http.connections) plan.shared_connections = static_cast<uint32_t>(*source.http.connections);
   compile_metrics(source, reading, plan);
   compiling.data = compile_data(source, sources, reading);
   for (std::size_t i = 0; i < source.workflows.size(); ++i) {

@@ -73,6 +73,7 @@ Check::Subject subject_of(scenario::Subject subject) {
     case scenario::Subject::kJson: return Check::Subject::kJson;
     case scenario::Subject::kHeader: return Check::Subject::kHeader;
     case scenario::Subject::kDuration: return Check::Subject::kDuration;
+    case scenario::Subject::kUrl: return Check::Subject::kUrl;
   }
   return {};
 }
@@ -112,7 +113,8 @@ std::string show(const Literal& literal, scenario::Subject subject) {
 
 // "status is 200 or 304", "json $.token exists".
 std::string name_of(const scenario::Condition& condition) {
-  static constexpr std::array<std::string_view, 6> kSubjects{"status", "body", "size", "json", "header", "duration"};
+  static constexpr std::array<std::string_view, 7> kSubjects{"status", "body",     "size", "json",
+                                                             "header", "duration", "url"};
   std::string out(kSubjects[static_cast<std::size_t>(condition.subject)]);
   if (!condition.argument.text.empty()) out += " " + condition.argument.text;
   out += " " + std::string(comparison_of(condition.op).words);
@@ -258,6 +260,7 @@ Extract compile_extract(const scenario::Extraction& extraction, SlotId slot, sce
       break;
     case scenario::ExtractSource::kBody: out.source = Extract::Source::kBody; break;
     case scenario::ExtractSource::kStatus: out.source = Extract::Source::kStatus; break;
+    case scenario::ExtractSource::kUrl: out.source = Extract::Source::kUrl; break;
   }
   return out;
 }

@@ -120,29 +120,70 @@ bool has_header(const HttpCall& call, std::string_view name) {
 
 namespace {
 
-constexpr uint64_t kCaFileBytesMax = 4u << 20;
+constexpr uint64_t kPemFileBytesMax = 4u << 20;
+constexpr std::size_t kServerNameMax = 253;
 
 template <class T>
 void apply(T& out, const std::optional<T>& of_step, const std::optional<T>& of_defaults) {
   if (of_step || of_defaults) out = of_step ? *of_step : *of_defaults;
 }
 
-// Each file once: steps that trust the same certificates share them.
-std::shared_ptr<const std::string> certificates_of(const scenario::Text& path, Compiling& compiling) {
+// Each file once: steps that name the same one share it.
+std::shared_ptr<const std::string> pem_of(const scenario::Text& path, bool is_key, Compiling& compiling) {
   const std::string place = path_of(path, compiling.reading);
-  const auto known = compiling.certificates.find(place);
-  if (known != compiling.certificates.end()) return known->second;
-  std::shared_ptr<const std::string>& made = compiling.certificates[place];
-  auto pem = read_file(path, kCaFileBytesMax, compiling);
+  const auto [known, is_new] = (is_key ? compiling.keys : compiling.certificates).try_emplace(place);
+  if (!is_new) return known->second;
+  auto pem = read_file(path, kPemFileBytesMax, compiling);
   if (!pem) return nullptr;
-  if (!holds_certificate(*pem)) {
-    compiling.reading.diagnostics.add(path.mark,
-                                      {.message = fmt::format("the file {} holds no certificate", in_quotes(path.text)),
-                                       .expected = "PEM, from -----BEGIN CERTIFICATE----- on"});
+  if (!(is_key ? holds_plain_key(*pem) : holds_certificate(*pem))) {
+    scenario::Diagnostics::Problem problem{fmt::format("the file {} holds no certificate", in_quotes(path.text)),
+                                           {},
+                                           "PEM, from -----BEGIN CERTIFICATE----- on"};
+    if (is_key) {
+      problem = {.message = fmt::format("the file {} holds no private key that can be used", in_quotes(path.text)),
+                 .expected = "PEM, from -----BEGIN PRIVATE KEY----- on, without a passphrase",
+                 .hint = "`openssl pkey -in FILE -out PLAIN_FILE` removes a passphrase"};
+    }
+    compiling.reading.diagnostics.add(path.mark, std::move(problem));
     return nullptr;
   }
-  made = std::make_shared<const std::string>(std::move(*pem));
-  return made;
+  return known->second = std::make_shared<const std::string>(std::move(*pem));
+}
+
+void apply_tls(const scenario::TlsOptions& step, const scenario::TlsOptions& defaults, Compiling& compiling, Tls& out) {
+  apply(out.verify, step.verify, defaults.verify);
+  apply(out.resume, step.resume, defaults.resume);
+  const auto apply_pem = [&](PemFile& file, const std::optional<scenario::Text>& own,
+                             const std::optional<scenario::Text>& common, bool is_key) {
+    const std::optional<scenario::Text>& path = own ? own : common;
+    if (!path) return;
+    file = {pem_of(*path, is_key, compiling),
+            scenario::beside(compiling.sources.file_name, path_of(*path, compiling.reading))};
+  };
+  apply_pem(out.ca, step.ca, defaults.ca, false);
+  apply_pem(out.certificate, step.certificate, defaults.certificate, false);
+  apply_pem(out.key, step.key, defaults.key, true);
+  const std::optional<scenario::Text>& name = step.server_name ? step.server_name : defaults.server_name;
+  if (name) {
+    out.server_name = name->text;
+    if (name->text.size() > kServerNameMax || !is_host(name->text)) {
+      compiling.reading.diagnostics.add(name->mark, {.message = "wrong value of 'server_name'",
+                                                     .found = in_quotes(name->text),
+                                                     .expected = "the name of a host, such as shop.example"});
+    }
+  }
+  const auto apply_version = [](TlsVersion& version, const std::optional<std::size_t>& own,
+                                const std::optional<std::size_t>& common) {
+    if (own || common) version = static_cast<TlsVersion>(own ? *own : *common);
+  };
+  apply_version(out.min_version, step.min_version, defaults.min_version);
+  apply_version(out.max_version, step.max_version, defaults.max_version);
+  if (out.min_version > out.max_version) {
+    const bool is_of_step = step.min_version || step.max_version;
+    compiling.reading.diagnostics.add(
+        is_of_step ? step.mark : defaults.mark,
+        {.message = "'min_version' of 'tls' is higher than 'max_version'", .hint = "allow one version at least"});
+  }
 }
 
 void apply_options(const scenario::HttpOptions& step, Compiling& compiling, HttpCall& call) {
@@ -153,17 +194,12 @@ void apply_options(const scenario::HttpOptions& step, Compiling& compiling, Http
   apply(call.first_byte_timeout, step.first_byte_timeout, defaults.first_byte_timeout);
   apply(call.compressed, step.compressed, defaults.compressed);
   apply(call.keep_alive, step.keep_alive, defaults.keep_alive);
-  apply(call.tls_verify, step.tls_verify, defaults.tls_verify);
   apply(call.body_bytes_max, step.body_max, defaults.body_max);
   call.expected = step.expected.empty() ? defaults.expected : step.expected;
   uint64_t redirects = call.redirects_max;
   apply(redirects, step.redirects, defaults.redirects);
   call.redirects_max = static_cast<uint16_t>(redirects);
-  const std::optional<scenario::Text>& ca = step.tls_ca ? step.tls_ca : defaults.tls_ca;
-  if (ca) {
-    call.tls_ca = certificates_of(*ca, compiling);
-    call.tls_ca_name = scenario::beside(compiling.sources.file_name, path_of(*ca, compiling.reading));
-  }
+  apply_tls(step.tls, defaults.tls, compiling, call.tls);
   const std::optional<scenario::Text>& proxy = step.proxy ? step.proxy : defaults.proxy;
   if (proxy) call.proxies = proxies_of(*proxy, compiling);
 }
@@ -281,9 +317,8 @@ bool is_same(const HttpCall& a, const HttpCall& b) {
     for (const Header& header : call.headers) out += fmt::format("\n{}:{}", header.name, header.value.text());
     return out;
   };
-  return a.proxies == b.proxies && a.tls_ca == b.tls_ca && a.tls_verify == b.tls_verify && a.timeout == b.timeout &&
-         a.connect_timeout == b.connect_timeout && a.tls_timeout == b.tls_timeout &&
-         a.first_byte_timeout == b.first_byte_timeout && text(a) == text(b);
+  return a.proxies == b.proxies && a.tls == b.tls && a.timeout == b.timeout && a.connect_timeout == b.connect_timeout &&
+         a.tls_timeout == b.tls_timeout && a.first_byte_timeout == b.first_byte_timeout && text(a) == text(b);
 }
 
 // The request for a token (RFC 6749, sections 4.4.2 and 2.3.1), with the limits and the proxies of `call`. Equal
@@ -313,9 +348,8 @@ std::optional<uint16_t> token_of(const scenario::OAuth2& from, const HttpCall& c
   token.connect_timeout = call.connect_timeout;
   token.tls_timeout = call.tls_timeout;
   token.first_byte_timeout = call.first_byte_timeout;
-  token.tls_verify = call.tls_verify;
-  token.tls_ca = call.tls_ca;
-  token.tls_ca_name = call.tls_ca_name;
+  token.tls = call.tls;
+  token.tls.server_name.clear();  // it is that of the step's server
   token.proxies = call.proxies;
   token.redirects_max = 0;
   token.body_bytes_max = kTokenBytesMax;

@@ -24,8 +24,9 @@ struct Compiling {
   const scenario::Sources& sources;
   scenario::Reading& reading;
   std::size_t plan_bytes = 0;  // constant text so far, bounded by kPlanBytesMax
-  // Certificates to trust, by path from the scenario's folder; null: invalid and reported.
+  // Certificates, and keys of them, by path from the scenario's folder; null: invalid and reported.
   std::map<std::string, std::shared_ptr<const std::string>> certificates = {};
+  std::map<std::string, std::shared_ptr<const std::string>> keys = {};
   std::vector<DataSource> data = {};
   std::map<std::string, std::shared_ptr<const Proxies>> proxies =
       {};                             // by their text in the scenario; null: none, or wrong

@@ -92,7 +92,7 @@ struct HeldResponse {
 };
 
 // The fields of a response.
-enum class Field : uint8_t { kStatus, kOk, kBody, kError, kDuration, kBytes, kTimings, kJson, kHeader };
+enum class Field : uint8_t { kStatus, kOk, kBody, kError, kDuration, kBytes, kTimings, kUrl, kJson, kHeader };
 
 class Host {
  public:

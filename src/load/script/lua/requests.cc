@@ -230,6 +230,14 @@ int push_body(lua_State* state, const HeldResponse& response) {
   return 1;
 }
 
+int push_url(lua_State* state, const HeldResponse& response) {
+  const http1::Response* all = whole(state, response);
+  if (all == nullptr) return raise(state);
+  const std::string url = all->url();
+  lua_pushlstring(state, url.data(), url.size());
+  return 1;
+}
+
 int push_timings(lua_State* state, const HeldResponse& response) {
   if (whole(state, response) == nullptr) return raise(state);
   const auto phases = response.strand->run->phases();
@@ -247,8 +255,8 @@ int index(lua_State* state) {
   const Field* field = host_of(state).fields.find(name);
   if (field == nullptr) {
     return luaL_error(state,
-                      "a response has no '%s'; it has status, ok, body, error, duration, bytes, timings, json() and "
-                      "header()",
+                      "a response has no '%s'; it has status, ok, body, error, duration, bytes, timings, url, json() "
+                      "and header()",
                       name != nullptr ? name : luaL_typename(state, 2));
   }
   switch (*field) {
@@ -266,6 +274,7 @@ int index(lua_State* state) {
     case Field::kDuration: lua_pushnumber(state, response.took_ms); return 1;
     case Field::kBytes: lua_pushnumber(state, static_cast<double>(response.bytes)); return 1;
     case Field::kTimings: return push_timings(state, response);
+    case Field::kUrl: return push_url(state, response);
     case Field::kJson: lua_pushvalue(state, lua_upvalueindex(2)); return 1;
     case Field::kHeader: lua_pushvalue(state, lua_upvalueindex(3)); return 1;
   }
@@ -395,6 +404,7 @@ void push_response_kind(lua_State* state, Host& host) {
   add_field(state, host, "duration", Field::kDuration);
   add_field(state, host, "bytes", Field::kBytes);
   add_field(state, host, "timings", Field::kTimings);
+  add_field(state, host, "url", Field::kUrl);
   add_field(state, host, "json", Field::kJson);
   add_field(state, host, "header", Field::kHeader);
   lua_pushlightuserdata(state, &host);

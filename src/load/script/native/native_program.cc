@@ -39,6 +39,7 @@ struct Strand {
   const Function* function = nullptr;
   void* theirs = nullptr;  // the program's own, while it waits
   std::string why;
+  std::string url;  // as last asked for
 };
 
 Strand& strand_of(bellwether_run* run) { return *reinterpret_cast<Strand*>(run); }
@@ -285,6 +286,11 @@ class NativeProgram final : public vuser::Program {
     }
     return 0;
   }
+  static bellwether_text url(bellwether_run* run) {
+    Strand& strand = strand_of(run);
+    strand.url = strand.run->response().url();
+    return to_abi(std::string_view(strand.url));
+  }
   static uint64_t random(bellwether_run* run) { return strand_of(run).run->prng().next(); }
 
   static constexpr bellwether_host kHost{BELLWETHER_ABI_VERSION,
@@ -304,7 +310,8 @@ class NativeProgram final : public vuser::Program {
                                          set,
                                          argument,
                                          random,
-                                         record};
+                                         record,
+                                         url};
 
   std::unique_ptr<Library> library_;
   std::vector<Declared> declared_;

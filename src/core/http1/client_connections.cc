@@ -1,0 +1,268 @@
+#include "core/http1/client_connections.h"
+
+#include <algorithm>
+#include <string>
+
+#include "core/base/bytes.h"
+#include "core/http1/client.h"
+#include "core/runtime/stream_io.h"
+#include "core/runtime/tls.h"
+
+namespace bellwether::http1 {
+
+using runtime::Io;
+using runtime::IpAddress;
+using runtime::task;
+
+// Sharing connections.
+
+Connection::~Connection() {
+  if (counts != nullptr) counts->give_back(*origin);
+}
+
+SharedConnections::Waiting::Waiting(Server& server) : at(&server), before(server.last) {
+  (before == nullptr ? server.first : before->behind) = this;
+  server.last = this;
+}
+
+void SharedConnections::Waiting::leave() {
+  if (at == nullptr) return;
+  (before == nullptr ? at->first : before->behind) = behind;
+  (behind == nullptr ? at->last : behind->before) = before;
+  at = nullptr;
+}
+
+void SharedConnections::Waiting::get(std::unique_ptr<Connection> connection) {
+  leave();
+  got = std::move(connection);
+  called.set();
+}
+
+void SharedConnections::Waiting::give_up(void* self) {
+  auto* const waiting = static_cast<Waiting*>(self);
+  if (waiting->at != nullptr) waiting->get(nullptr);
+}
+
+SharedConnections::Server& SharedConnections::server_of(const Origin& origin) {
+  for (const auto& server : servers_) {
+    if (server->origin == &origin) return *server;
+  }
+  servers_.push_back(std::make_unique<Server>(Server{.origin = &origin}));
+  return *servers_.back();
+}
+
+std::unique_ptr<Connection> SharedConnections::new_place(Server& server) {
+  ++server.open;
+  auto made = std::make_unique<Connection>();
+  made->origin = server.origin;
+  made->counts = this;
+  return made;
+}
+
+task<std::unique_ptr<Connection>> SharedConnections::take_place(const Origin& origin, Instant deadline,
+                                                                runtime::Cancellation* cancel) {
+  if (most_ == 0) co_return std::make_unique<Connection>();
+  Server& server = server_of(origin);
+  if (server.open < most_) co_return new_place(server);
+  Waiting waiting(server);
+  runtime::Timer timer(&Waiting::give_up, &waiting);
+  runtime_.timers().arm(timer, deadline);
+  const runtime::CancelCallback on_cancel(cancel, &Waiting::give_up, &waiting);
+  co_await waiting.called.wait();
+  co_return std::move(waiting.got);
+}
+
+void SharedConnections::put(std::unique_ptr<Connection> connection) {
+  Waiting* const next = connection->counts == nullptr ? nullptr : server_of(*connection->origin).first;
+  if (next == nullptr) return session_.put_idle(std::move(connection));
+  if (connection->stream->idle_and_open()) next->get(std::move(connection));
+}
+
+// A connection has closed, or could not be opened.
+void SharedConnections::give_back(const Origin& origin) {
+  Server& server = server_of(origin);
+  --server.open;
+  if (server.first != nullptr) server.first->get(new_place(server));
+}
+
+// Opening a connection: name, address, TCP, TLS.
+
+namespace {
+
+ErrorKind connect_error(Errc code) {
+  switch (code) {
+    case Errc::kRefused: return ErrorKind::kConnectRefused;
+    case Errc::kTimeout: return ErrorKind::kConnectTimeout;
+    case Errc::kUnreachable: return ErrorKind::kUnreachable;
+    case Errc::kExhausted: return ErrorKind::kExhausted;
+    case Errc::kCancelled: return ErrorKind::kInterrupted;
+    default: return ErrorKind::kConnectReset;
+  }
+}
+
+ErrorKind tls_error(Errc code) {
+  switch (code) {
+    case Errc::kTimeout: return ErrorKind::kTlsTimeout;
+    case Errc::kCancelled: return ErrorKind::kInterrupted;
+    default: return ErrorKind::kTls;
+  }
+}
+
+// The addresses to try, in this order. Connections take turns among the addresses of the first family; the others
+// follow when none of these answers. Empty: response.error says why.
+task<std::vector<IpAddress>> addresses_to_try(runtime::Runtime& runtime, Origin& origin, Response& response,
+                                              Instant deadline, runtime::Cancellation* cancel) {
+  if (origin.literal) co_return std::vector<IpAddress>{origin.address};
+  runtime::Cancellation until_deadline(cancel);
+  runtime::Timer timer([](void* c) { static_cast<runtime::Cancellation*>(c)->cancel(); }, &until_deadline);
+  runtime.timers().arm(timer, deadline);
+  auto found = co_await runtime.resolve(origin.next_hop(), &until_deadline);
+  if (!found || found->empty()) {
+    const bool stopped = !found && found.error().code == Errc::kCancelled;
+    const bool asked_to = cancel != nullptr && cancel->cancelled();
+    response.error = !stopped ? ErrorKind::kDns : (asked_to ? ErrorKind::kInterrupted : ErrorKind::kTimeout);
+    co_return std::vector<IpAddress>{};
+  }
+  const bool v4 = found->front().is_v4();
+  const auto others = std::find_if(found->begin(), found->end(), [v4](IpAddress a) { return a.is_v4() != v4; });
+  std::rotate(found->begin(), found->begin() + origin.next_address++ % (others - found->begin()), others);
+  co_return std::move(*found);
+}
+
+}  // namespace
+
+task<std::unique_ptr<Connection>> Client::open(Session& session, const Request& request, Response& response,
+                                               Instant deadline, runtime::Cancellation* cancel) {
+  Origin& origin = *request.origin;
+  const CallLimits& limits = *request.limits;
+  std::unique_ptr<Connection> connection;
+  if (shared_ == nullptr) {
+    connection = std::make_unique<Connection>();
+  } else {
+    connection = co_await shared_->take_place(origin, deadline, cancel);
+    if (connection == nullptr) {
+      const bool asked_to = cancel != nullptr && cancel->cancelled();
+      response.error = asked_to ? ErrorKind::kInterrupted : ErrorKind::kTimeout;
+    }
+    if (connection == nullptr || (connection->stream != nullptr && !request.fresh)) co_return connection;
+    connection->stream = nullptr;
+    connection->used = false;
+  }
+  Instant began = runtime_.read_clock();
+  auto left = [&](Duration limit) { return std::min(limit, deadline - runtime_.now()); };
+  const std::vector<IpAddress> addresses = co_await addresses_to_try(runtime_, origin, response, deadline, cancel);
+  if (!origin.literal) response.dns += runtime_.read_clock() - began;
+  if (addresses.empty()) co_return nullptr;
+
+  began = runtime_.now();
+  connection->origin = &origin;
+  for (const IpAddress address : addresses) {
+    runtime::ConnectOptions options;
+    options.timeout = left(limits.connect_timeout);
+    auto stream = co_await runtime_.connect({address, origin.next_hop_port()}, options, cancel);
+    if (stream) {
+      connection->stream = std::move(*stream);
+      break;
+    }
+    response.error = connect_error(stream.error().code);
+    if (response.error != ErrorKind::kConnectRefused && response.error != ErrorKind::kUnreachable) break;
+  }
+  const bool tunnel = connection->stream != nullptr && origin.tls && origin.proxy.has_value();
+  if (tunnel) {
+    const Instant until = std::min(began + limits.connect_timeout, deadline);
+    const bool opened = co_await open_tunnel(*connection, origin, until, response, cancel);
+    if (!opened) connection->stream = nullptr;
+  }
+  response.connect += runtime_.read_clock() - began;
+  if (connection->stream == nullptr) co_return nullptr;
+  ++response.connections;
+  if (!origin.tls) co_return connection;
+
+  began = runtime_.now();
+  const Duration limit = left(limits.tls_timeout);
+  std::shared_ptr<runtime::TlsSession> resumed;
+  if (origin.tls_settings.resume) resumed = session.tls_session(origin);
+  auto secured = co_await runtime::tls_connect(runtime_, std::move(connection->stream), origin.tls_context,
+                                               origin.tls_name(), limit, cancel, std::move(resumed));
+  response.tls += runtime_.read_clock() - began;
+  if (!secured) {
+    response.error = tls_error(secured.error().code);
+    co_return nullptr;
+  }
+  connection->stream = std::move(*secured);
+  co_return connection;
+}
+
+// A way through a proxy to a server that speaks TLS: CONNECT (RFC 9110, section 9.3.6).
+
+namespace {
+
+// A proxy has less to say than a server.
+constexpr std::size_t kMaxHead = 16 << 10;
+// Interim responses that are passed over.
+constexpr int kMaxInterim = 8;
+
+ErrorKind tunnel_error(Errc why) {
+  switch (why) {
+    case Errc::kOk: return ErrorKind::kNone;
+    case Errc::kCancelled: return ErrorKind::kInterrupted;
+    case Errc::kTimeout: return ErrorKind::kConnectTimeout;
+    default: return ErrorKind::kProxy;
+  }
+}
+
+// Nothing may follow the head: the server says nothing before we do.
+task<ErrorKind> read_answer(runtime::Stream& stream, int& status) {
+  std::string bytes(kMaxHead, '\0');
+  std::size_t filled = 0;
+  std::size_t scanned = 0;
+  for (int interim = 0; interim <= kMaxInterim;) {
+    const auto head = std::make_unique<ResponseHead>();
+    std::size_t consumed = 0;
+    const char* reason = "";
+    // As after HEAD, the response has no body, regardless of its fields.
+    const Parse parsed =
+        parse_response_head(std::string_view(bytes).substr(0, filled), true, scanned, *head, consumed, reason);
+    if (parsed == Parse::kDone && head->status < 200) {
+      bytes.erase(0, consumed);
+      bytes.resize(kMaxHead);
+      filled -= consumed;
+      scanned = 0;
+      ++interim;
+      continue;
+    }
+    if (parsed == Parse::kFolded) {
+      unfold(bytes.data(), filled);
+      continue;
+    }
+    if (parsed == Parse::kDone) {
+      status = head->status;
+      const bool opened = status < 300 && consumed == filled;
+      co_return opened ? ErrorKind::kNone : ErrorKind::kProxy;
+    }
+    if (parsed != Parse::kMore || filled == bytes.size()) co_return ErrorKind::kProxy;
+    const Errc waited = co_await stream.readable();
+    if (waited != Errc::kOk) co_return tunnel_error(waited);
+    const Io io = stream.try_read({reinterpret_cast<std::byte*>(bytes.data()) + filled, bytes.size() - filled});
+    if (io.kind == Io::Kind::kEnd || io.kind == Io::Kind::kError) co_return ErrorKind::kProxy;
+    if (io.kind == Io::Kind::kDone) filled += io.count;
+  }
+  co_return ErrorKind::kProxy;
+}
+
+}  // namespace
+
+task<bool> Client::open_tunnel(Connection& connection, Origin& origin, Instant deadline, Response& response,
+                               runtime::Cancellation* cancel) {
+  runtime::Stream& stream = *connection.stream;
+  const runtime::Within within(runtime_, stream, deadline, cancel);
+  const std::string asked = connect_head(origin.host, origin.port, *origin.proxy);
+  ErrorKind error = tunnel_error(co_await runtime::write_all(stream, as_bytes(asked)));
+  if (error == ErrorKind::kNone) error = co_await read_answer(stream, response.proxy_status);
+  if (error == ErrorKind::kNone) co_return true;
+  response.error = error;
+  response.detail = "the proxy opened no tunnel";
+  co_return false;
+}
+
+}  // namespace bellwether::http1

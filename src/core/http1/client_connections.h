@@ -1,0 +1,141 @@
+// Connections between exchanges: those of one virtual user, in its session, or those that all users of a client share.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/base/time.h"
+#include "core/http1/client_origin.h"
+#include "core/http1/cookies.h"
+#include "core/http1/digest.h"
+#include "core/runtime/event.h"
+#include "core/runtime/runtime.h"
+#include "core/runtime/stream.h"
+
+namespace bellwether::http1 {
+
+class SharedConnections;
+
+// A connection to one origin. The holder of the pointer owns it: the session while it is idle, else an exchange.
+struct Connection {
+  std::unique_ptr<runtime::Stream> stream;
+  const Origin* origin = nullptr;
+  std::unique_ptr<Connection> next;     // in the session's list of idle connections
+  SharedConnections* counts = nullptr;  // where it has one of a limited number of places
+  bool used = false;                    // has carried an exchange: the server may have closed it since
+
+  Connection() = default;
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+};
+
+// The challenge of a server that is being answered, and how often it was.
+struct DigestMemory {
+  const Origin* origin = nullptr;
+  DigestChallenge challenge;
+  uint32_t count = 0;
+};
+
+// The state of one virtual user between requests: its idle connections and its cookies. Not shared with other virtual
+// users, as with a browser profile. Costs a few bytes until it is used.
+class Session {
+ public:
+  // An idle connection to this origin, the one used last, or nothing. A connection the server has closed meanwhile is
+  // dropped on the way.
+  std::unique_ptr<Connection> take_idle(const Origin& origin) {
+    std::unique_ptr<Connection>* link = &idle_;
+    while (*link != nullptr) {
+      std::unique_ptr<Connection> connection = std::move(*link);
+      *link = std::move(connection->next);
+      if (!connection->stream->idle_and_open()) continue;
+      if (connection->origin == &origin) return connection;
+      connection->next = std::move(*link);
+      *link = std::move(connection);
+      link = &(*link)->next;
+    }
+    return nullptr;
+  }
+  void put_idle(std::unique_ptr<Connection> connection) {
+    connection->next = std::move(idle_);
+    idle_ = std::move(connection);
+  }
+  void close_idle() {
+    while (idle_ != nullptr) idle_ = std::move(idle_->next);
+  }
+  // The TLS session with this origin, which its next connection resumes. Only the origins used last have one.
+  std::shared_ptr<runtime::TlsSession> tls_session(const Origin& origin) {
+    constexpr std::size_t kMost = 8;
+    for (const auto& [known, session] : tls_sessions_) {
+      if (known == &origin) return session;
+    }
+    if (tls_sessions_.size() == kMost) tls_sessions_.erase(tls_sessions_.begin());
+    return tls_sessions_.emplace_back(&origin, std::make_shared<runtime::TlsSession>()).second;
+  }
+  ~Session() { close_idle(); }
+  Session() = default;
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  CookieJar cookies;
+  std::unique_ptr<DigestMemory> digest;
+  const void* owner = nullptr;  // for an ExchangeWatch; nullptr: no virtual user
+
+ private:
+  std::unique_ptr<Connection> idle_;
+  std::vector<std::pair<const Origin*, std::shared_ptr<runtime::TlsSession>>> tls_sessions_;
+};
+
+// Connections of all users of one client. One thread. Outlives the connections.
+class SharedConnections {
+ public:
+  // `most`: to each server at a time; 0: no limit.
+  SharedConnections(runtime::Runtime& runtime, uint32_t most) : runtime_(runtime), most_(most) {}
+  ~SharedConnections() { session_.close_idle(); }
+  SharedConnections(const SharedConnections&) = delete;
+  SharedConnections& operator=(const SharedConnections&) = delete;
+
+  // The idle ones, and the sessions of TLS.
+  Session& session() { return session_; }
+  // A place among the connections to this server, once there is one, in the order of the calls. With the place may come
+  // a connection; without its stream it is to be opened. nullptr: the deadline or the cancellation came first.
+  runtime::task<std::unique_ptr<Connection>> take_place(const Origin& origin, Instant deadline,
+                                                        runtime::Cancellation* cancel);
+  // Gives it to the user that waits longest, or keeps it.
+  void put(std::unique_ptr<Connection> connection);
+
+ private:
+  friend struct Connection;
+  struct Server;
+  // A user that waits. In the list of its server until its turn comes.
+  struct Waiting {
+    explicit Waiting(Server& server);
+    ~Waiting() { leave(); }
+    void leave();
+    void get(std::unique_ptr<Connection> connection);
+    static void give_up(void* self);
+    std::unique_ptr<Connection> got;
+    runtime::Event called;
+    Server* at;  // nullptr: not in the list
+    Waiting* before = nullptr;
+    Waiting* behind = nullptr;
+  };
+  struct Server {
+    const Origin* origin = nullptr;
+    uint32_t open = 0;
+    Waiting* first = nullptr;
+    Waiting* last = nullptr;
+  };
+  Server& server_of(const Origin& origin);
+  std::unique_ptr<Connection> new_place(Server& server);
+  void give_back(const Origin& origin);
+
+  runtime::Runtime& runtime_;
+  uint32_t most_;
+  std::vector<std::unique_ptr<Server>> servers_;
+  Session session_;
+};
+
+}  // namespace bellwether::http1
