@@ -90,6 +90,7 @@ extern const Map kWorkflow, kStage, kUsers, kProvide;
 extern const Map kDelay, kUniform, kNormal, kExponential, kLognormal;
 extern const Map kStep, kAction, kCode, kHttp, kTls, kAuth, kBasic, kDigest, kOAuth2, kRetries, kFileBody;
 extern const Map kCheck, kStatusCheck, kBodyCheck, kSizeCheck, kJsonCheck, kHeaderCheck, kDurationCheck;
+extern const Map kCssCheck, kXpathCheck, kCountCheck;
 extern const Map kExtraction;
 
 }  // namespace maps

@@ -41,8 +41,9 @@ constexpr uint64_t kSigmaMax = 10;  // of a pause
 constexpr uint64_t kIterationsMax = 1'000'000'000'000;
 constexpr std::size_t kStagesMax = 1'000;  // of one executor
 constexpr std::size_t kWorkflowsMax = 100;
-constexpr std::size_t kStepsMax = 1'000;    // of the whole scenario, with the names of requests
-constexpr std::size_t kChecksMax = 10'000;  // of the whole scenario
+constexpr std::size_t kStepsMax = 1'000;       // of the whole scenario, with the names of requests
+constexpr std::size_t kChecksMax = 10'000;     // of the whole scenario
+constexpr uint64_t kCountMax = 1'000'000'000;  // of values of a response, in a check
 constexpr std::size_t kThresholdsMax = 1'000;
 constexpr std::size_t kTagsMax = 20;        // of one workflow or step
 constexpr std::size_t kArgumentsMax = 100;  // of a function of a program, and names of its checks and values
@@ -134,7 +135,7 @@ struct Http {
   bool measured = true;  // false for an action
 };
 
-enum class Subject : unsigned char { kStatus, kBody, kSize, kJson, kHeader, kDuration };
+enum class Subject : unsigned char { kStatus, kBody, kSize, kJson, kHeader, kDuration, kCss, kXpath };
 enum class Operator : unsigned char {
   kEquals,
   kNot,
@@ -148,16 +149,21 @@ enum class Operator : unsigned char {
   kAbsent,
   kValid
 };
-using Literal = std::variant<std::string, double, bool, std::nullptr_t>;
+// A text that mentions more than constants is a template.
+using Literal = std::variant<std::string, double, bool, std::nullptr_t, Text>;
 
 struct Condition {
   Mark mark;
   Subject subject = Subject::kStatus;
-  Text argument;  // kJson: the path; kHeader: the name
+  Text argument;                  // kJson: the path; kHeader: the name; kCss: the selector; kXpath: the expression
+  std::optional<Text> attribute;  // kCss: of the element, in place of its text
+  bool counts = false;            // the number of values is compared
   Operator op = Operator::kEquals;
   std::vector<Literal> any_of;  // kSize: bytes, kDuration: milliseconds; empty for kExists and kAbsent
 };
 
+// In the order of the choices of `pick`.
+enum class Take : unsigned char { kFirst, kRandom, kAll, kCount };
 enum class ExtractSource : unsigned char { kJson, kRegex, kHeader, kBody, kStatus, kCookie, kCss, kXpath };
 
 struct Extraction {
@@ -166,6 +172,7 @@ struct Extraction {
   Text argument;  // path, pattern, selector, or name of a header or cookie
   std::optional<uint64_t> group;
   std::optional<Text> attribute;  // kCss: of the element, in place of its text
+  Take take = Take::kFirst;
   std::optional<std::string> fallback;
 };
 
@@ -314,6 +321,7 @@ struct Feeder {
   char delimiter = ',';  // kCsv
   RowPick pick = RowPick::kSequential;
   bool wrap = false;  // kUniquePerVu: users beyond the last row begin at the first again
+  bool ends = false;  // kSequential: nothing begins after the last row
 };
 
 enum class MetricKind : unsigned char { kCounter, kGauge, kRate, kTrend };
