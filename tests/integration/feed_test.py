@@ -72,6 +72,31 @@ a:
                  vus=3)
         self.assertEqual(set(self.paths()), {"/1/1", "/2/2", "/3/1"})
 
+    def test_a_workflow_may_end_with_its_rows(self):
+        self.write("ids.csv", "id\n" + "".join(f"{i}\n" for i in range(10)))
+        self.write("three.csv", "id\n1\n2\n3\n")
+        step = "a: {http: {get: \"/${ids.id}\"}}"
+        data = "ids: {csv: ids.csv, at_end: stop}"
+        executors = {"duration: 1m": 2, "executor: ramping-vus\n    stages: [{duration: 1s, target: 2}, "
+                     "{duration: 1m, target: 2}]": 2, "executor: per-vu-iterations\n    iterations: 100": 2,
+                     "executor: shared-iterations\n    iterations: 100": 2,
+                     "rate: 100/s\n    duration: 1m": "{preallocated: 2, max: 2}",
+                     "executor: externally-controlled\n    duration: 1m": 2}
+        for executor, vus in executors.items():
+            for cores in (1, 2):
+                with self.subTest(executor, cores=cores):
+                    self.server.requests.clear()
+                    text = self.scenario(data, step, vus=vus).replace("    executor: per-vu-iterations\n", "") \
+                        .replace("    iterations: 1\n", f"    {executor}\n")
+                    run = self.load(text, "--cores", cores)
+                    self.assertEqual(Counter(self.paths()), {f"/{i}": 1 for i in range(10)})
+                    self.assertEqual((run.totals["iterations"], run.totals["dropped_iterations"]), (10, 0))
+                    self.assertIn("its data has no more rows", run.out)
+        self.server.requests.clear()
+        self.one(data + ", few: {csv: three.csv, at_end: stop}", "a: {http: {get: \"/${ids.id}${few.id}\"}}",
+                 iterations=9)
+        self.assertEqual(self.paths(), ["/01", "/12", "/23"])
+
     def test_random_rows_are_of_the_file_and_more_than_one(self):
         self.write("ids.csv", "id\n1\n2\n3\n")
         self.one("ids: {csv: ids.csv, pick: random}", "a: {http: {get: \"/${ids.id}\"}}", iterations=100)

@@ -62,12 +62,22 @@ workflows:
             $.c: null
             $.d: [1, x]
             $.e: {equals: 1, not: 2, lt: 3, lte: 3, gt: 0, gte: 0, contains: "1", matches: "1"}
+            $..f: {count: [1, 2]}
           header:
             A: b
             B: {exists: false}
             C: {equals: x, not: y, lt: 9, lte: 9, gt: 0, gte: 0, contains: z, matches: "."}
-          duration: {lt: 200ms, lte: 1s, gt: 0, gte: 0}
+          duration: {lt: 200ms, lte: 1s, gt: 0, gte: "${VUS}s"}
+          css:
+            h1: [a, b]
+            a: {attribute: href, equals: x, not: y, lt: 9, lte: 9, gt: 0, gte: 0, contains: z, matches: ".",
+                exists: true, count: 1}
+          xpath:
+            //h1: a
+            //a: {equals: x, not: y, lt: 9, lte: 9, gt: 0, gte: 0, contains: z, matches: ".", exists: true,
+                  count: {equals: [1, 2], not: 3, lt: 4, lte: 4, gt: 0, gte: 1}}
         extract:
+          every: {json: $..a, pick: all}
           token: {json: $.token, default: none}
           r: {regex: "a(b)", group: 1}
           h: {header: Location}
@@ -150,6 +160,7 @@ defaults: {http: {base: "http://h"}}
 data:
   users: {csv: users.csv, pick: unique-per-vu, wrap: true, delimiter: ";"}
   items: {jsonl: items.jsonl, pick: random}
+  once: {csv: users.csv, at_end: stop}
   places: {json: places.json}
 setup: {steps: {a: {http: {post: /made}}}}
 teardown: {steps: {a: {http: {delete: /made}}}}

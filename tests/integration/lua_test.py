@@ -183,6 +183,30 @@ end)
             base64.urlsafe_b64encode(every).decode().rstrip("="), every.hex(), True, True, True, "", False, False,
             "bad argument #1 to '?' (invalid option 'md4')"])
 
+    def test_pages_and_many_values(self):
+        page = b"<h1>Shop</h1><ul><li><a href=/1>One</a><li>Two</ul>"
+        self.answers["/page"] = response(page, headers=["Content-Type: text/html"])
+        self.one("""
+w:step("a", function()
+  local res = http.get("/page")
+  local got = {res:css("h1"), res:css("li a", "href"), res:css("p") == nil, res:xpath("count(//li)"),
+    res:xpath("//li[2]"), res:json_all("$..id") == nil}
+  local _, wrong = pcall(res.css, res, "li[")
+  local _, path = pcall(res.xpath, res, "//li[")
+  res = http.get("/json")
+  local ids, names = res:json_all("$..id"), res:json_all("$.items[*].name")
+  local _, one = pcall(res.json_all, res, "$.token")
+  http.post("/told", {json = {got = got, ids = ids, names = names, none = res:json_all("$..x"),
+    wrong = {wrong:sub(1, 23), one}, path = path:sub(1, 25), url = url.encode("a b/")}})
+end)
+""")
+        told = json.loads(self.server.requests[-1].body)
+        self.assertEqual(told.pop("wrong"), [
+            "'li[' is not a selector",
+            "the path '$.token' names one value: use res:json()"])
+        self.assertEqual(told, {"got": ["Shop", "/1", True, "2", "Two", True], "ids": [7, 8], "names": ["Seven"],
+                                "none": [], "path": "'//li[' is not an XPath: ", "url": "a%20b%2F"})
+
     def test_a_response_does_not_outlive_the_next_request(self):
         run = self.one("""
 w:step("a", function()

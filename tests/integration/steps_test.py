@@ -1,7 +1,11 @@
 #!/usr/bin/env python3
 """What steps do beside their requests: try again, leave out what comes after a failure, keep cookies, read pages."""
 
+import base64
+import hashlib
+import hmac
 import json
+import urllib.parse
 
 from lib import product
 from lib.server import Served, response
@@ -140,6 +144,102 @@ buy:
                        code=product.PASS)
         self.assertEqual((run.totals["requests"], run.errors, run.statuses), (3, {"template": 2}, {200: 1}))
         self.assertEqual(self.paths(), ["/page"])
+
+    # --- checks ---
+
+    def test_pages_are_checked_by_selector_and_by_path(self):
+        self.answers["/page"] = [response(PAGE, headers=["Content-Type: text/html"])]
+        self.answers["/feed"] = [response(FEED, headers=["Content-Type: application/atom+xml"])]
+        run = self.one("""
+page:
+  http: {get: /page}
+  check:
+    css:
+      li: {count: 2, contains: [Seven, Nine]}
+      "li:nth-child(2)": Eight
+      a: {attribute: href, matches: "^/items/[0-9]+$"}
+      h1: {exists: false}
+      form: {attribute: action, equals: /sell}
+    xpath: {"count(//li)": {gte: 2}, //input/@name: csrf, //li: {count: {gt: 2}}}
+feed: {http: {get: /feed}, check: {xpath: {"//entry[2]/id": two, //entry: {count: [2, 3]}}}}
+""")
+        checks = {check["name"]: (check["passes"], check["fails"]) for check in run.result["checks"]}
+        right, wrong = (1, 0), (0, 1)
+        self.assertEqual(checks, {
+            "css li count is 2": right, "css li contains 'Seven' or 'Nine'": right,
+            "css li:nth-child(2) is 'Eight'": right, "css a @href matches '^/items/[0-9]+$'": right,
+            "css h1 is absent": right, "css form @action is '/sell'": wrong, "xpath count(//li) >= 2": right,
+            "xpath //input/@name is 'csrf'": right, "xpath //li count > 2": wrong,
+            "xpath //entry[2]/id is 'two'": right, "xpath //entry count is 2 or 3": right})
+
+    def test_a_check_compares_with_what_was_extracted(self):
+        self.answers["/login"] = [response(b'{"user": {"id": 7, "name": "ann", "vip": true}, "limit": "1h"}')] * 2
+        self.answers["/me"] = [response(b'{"id": 7, "name": "ann", "vip": true, "again": 7}', headers=["X-Id: 7"]),
+                               response(b'{"id": 8, "name": "bob", "vip": false, "again": 7}', headers=["X-Id: 8"])]
+        run = self.one("""
+login:
+  http: {get: /login}
+  extract: {id: {json: $.user.id}, name: {json: $.user.name}, limit: {json: $.limit}, gone: {json: $.gone}}
+me:
+  after: login
+  http: {get: /me}
+  extract: {again: {json: $.again}}
+  check:
+    json: {$.id: "${id}", $.name: "${name}", $.vip: "${login.json.$.user.vip}", $.again: {not: "${gone}"}}
+    header: {X-Id: {gte: "${id}", equals: "${again}"}}
+    body: {contains: "\"${name}\""}
+    duration: {lt: "${limit}"}
+    size: {gt: "${id}"}
+    status: "20${random(0, 0)}"
+""", iterations=2)
+        checks = [(check["passes"], check["fails"]) for check in run.result["checks"]]
+        self.assertEqual(checks, [(1, 1), (1, 1), (1, 1), (0, 2), (2, 0), (1, 1), (1, 1), (2, 0), (2, 0), (2, 0)])
+
+    def test_many_values_are_taken_as_a_list_or_counted(self):
+        self.answers["/items"] = [response(b'{"a": [{"id": 1}, {"id": "x"}], "b": {"id": null}}')]
+        self.one("""
+items:
+  http: {get: /items}
+  check: {json: {$..id: {count: 3}, "$..none": {count: 0}}}
+  extract:
+    ids: {json: "$..id", pick: all}
+    n: {json: "$..id", pick: count}
+    one: {json: "$.a[*].id", pick: random}
+    none: {json: "$..none", pick: all}
+told: {after: items, http: {post: /told, json: {ids: "${json(ids)}", n: "${json(n)}", none: "${json(none)}",
+       one: "${one}"}}}
+""")
+        told = json.loads(self.server.requests[-1].body)
+        self.assertIn(told.pop("one"), ("1", "x"))
+        self.assertEqual(told, {"ids": [1, "x", None], "n": 3, "none": []})
+
+    # --- functions of values ---
+
+    def test_digests_and_codings_of_values(self):
+        self.answers["/login"] = [response(b'{"token": "t-1", "hex": "zz"}')]
+        run = self.one("""
+login: {http: {get: /login}, extract: {token: {json: $.token}, hex: {json: $.hex}}}
+a:
+  after: login
+  http:
+    post: "/a/${url.encode(hash.md5(token))}?b=${base64.encode(token, '?>')}"
+    headers:
+      X-Signature: "${base64.encode(hex.decode(hash.hmac(sha256, 'key', token, '-', vu)))}"
+      X-Constant: "${hash.sha1('abc')}"
+    json: {sum: "${hash.sha256(login.body)}", url: "${base64.encode_url(token, '?>')}"}
+bad: {after: a, http: {get: "/bad/${hex.decode(hex)}"}}
+""")
+        self.assertEqual(len(self.server.requests), 2, "what is no hexadecimal digits fails its step")
+        self.assertEqual(run.errors, {"template": 1})
+        asked = self.server.requests[1]
+        self.assertEqual(asked.target, f"/a/{hashlib.md5(b't-1').hexdigest()}?b="
+                         + urllib.parse.quote(base64.b64encode(b"t-1?>"), safe=""))
+        self.assertEqual(asked.header("x-signature"),
+                         base64.b64encode(hmac.digest(b"key", b"t-1-1", "sha256")).decode())
+        self.assertEqual(asked.header("x-constant"), hashlib.sha1(b"abc").hexdigest())
+        self.assertEqual(json.loads(asked.body),
+                         {"sum": hashlib.sha256(b'{"token": "t-1", "hex": "zz"}').hexdigest(),
+                          "url": base64.urlsafe_b64encode(b"t-1?>").decode().rstrip("=")})
 
     # --- credentials ---
 

@@ -4,6 +4,7 @@
 #include <openssl/hmac.h>
 
 #include "core/base/check.h"
+#include "core/base/encoding.h"
 
 namespace bellwether {
 
@@ -17,6 +18,19 @@ const EVP_MD* method_of(HashKind kind) {
     case HashKind::kSha512: return EVP_sha512();
   }
   return nullptr;
+}
+
+static_assert(static_cast<int>(Transform::kSha512) == static_cast<int>(HashKind::kSha512));
+
+std::optional<std::string> bytes_of_hex(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i + 1 < text.size(); i += 2) {
+    const int high = hex_digit(text[i]);
+    const int low = hex_digit(text[i + 1]);
+    if (high < 0 || low < 0) return std::nullopt;
+    out += static_cast<char>(high * 16 + low);
+  }
+  return text.size() % 2 == 0 ? std::optional(std::move(out)) : std::nullopt;
 }
 
 }  // namespace
@@ -42,6 +56,32 @@ std::string hmac_of(HashKind kind, std::string_view key, std::string_view bytes)
   check(made != nullptr, "HMAC is part of OpenSSL");
   out.resize(size);
   return out;
+}
+
+std::optional<std::string> transformed(Transform how, std::string_view bytes) {
+  std::string out;
+  switch (how) {
+    case Transform::kMd5:
+    case Transform::kSha1:
+    case Transform::kSha256:
+    case Transform::kSha512: return hex(hash_of(static_cast<HashKind>(how), bytes));
+    case Transform::kBase64: return base64_of(bytes);
+    case Transform::kBase64Url:
+      append_base64(bytes, out);
+      while (out.ends_with('=')) out.pop_back();
+      for (char& c : out) c = c == '+' ? '-' : c == '/' ? '_' : c;
+      return out;
+    case Transform::kBase64Decode:
+      out = bytes;
+      for (char& c : out) c = c == '-' ? '+' : c == '_' ? '/' : c;
+      return bytes_of_base64(out);
+    case Transform::kHex: return hex(bytes);
+    case Transform::kHexDecode: return bytes_of_hex(bytes);
+    case Transform::kUrl: append_percent_encoded(bytes, out); return out;
+    case Transform::kHmac: break;
+  }
+  check(false, "an HMAC has a key");
+  return std::nullopt;
 }
 
 }  // namespace bellwether

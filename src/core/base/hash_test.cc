@@ -32,5 +32,21 @@ TEST(Hash, hmacs_are_those_of_the_standards) {
             "b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad");
 }
 
+TEST(Hash, transforms_are_digests_codings_and_their_opposites) {
+  EXPECT_EQ(transformed(Transform::kMd5, "abc"), "900150983cd24fb0d6963f7d28e17f72");
+  EXPECT_EQ(transformed(Transform::kSha1, "abc"), "a9993e364706816aba3e25717850c26c9cd0d89d");
+  EXPECT_EQ(transformed(Transform::kSha256, "abc"), sha256_hex("abc"));
+  EXPECT_EQ(transformed(Transform::kSha512, "abc"), hex(hash_of(HashKind::kSha512, "abc")));
+  EXPECT_EQ(transformed(Transform::kBase64, "\xfb\xff!"), "+/8h");
+  EXPECT_EQ(transformed(Transform::kBase64Url, "\xfb\xff"), "-_8");
+  EXPECT_EQ(transformed(Transform::kBase64Decode, "-_8"), "\xfb\xff");
+  EXPECT_EQ(transformed(Transform::kBase64Decode, "+/8="), "\xfb\xff");
+  EXPECT_EQ(transformed(Transform::kHex, "\x01\xab"), "01ab");
+  EXPECT_EQ(transformed(Transform::kHexDecode, "01Ab"), "\x01\xab");
+  EXPECT_EQ(transformed(Transform::kHexDecode, "01a"), std::nullopt);
+  EXPECT_EQ(transformed(Transform::kHexDecode, "0x"), std::nullopt);
+  EXPECT_EQ(transformed(Transform::kUrl, "a b/ä"), "a%20b%2F%C3%A4");
+}
+
 }  // namespace
 }  // namespace bellwether

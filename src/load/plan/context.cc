@@ -55,6 +55,13 @@ std::optional<std::string> settle(Piece& piece, GivenValue& value) {
 
 void put(Template& to, Values& values) {
   const auto is_given = [](const Piece& piece) { return piece.kind == Piece::Kind::kGiven; };
+  for (Piece& piece : to.pieces) {
+    if (piece.kind != Piece::Kind::kDerived) continue;
+    Derived own = *piece.derived;  // others share it
+    put(own.key, values);
+    put(own.value, values);
+    piece.derived = std::make_shared<const Derived>(std::move(own));
+  }
   if (std::none_of(to.pieces.begin(), to.pieces.end(), is_given)) return;
   Template out;
   for (Piece& piece : to.pieces) {
@@ -77,6 +84,10 @@ void put(HttpCall& call, Values& values) {
   put(call.url, values);
   for (Header& header : call.headers) put(header.value, values);
   if (call.body) put(*call.body, values);
+  if (call.digest) {
+    put(call.digest->user, values);
+    put(call.digest->password, values);
+  }
 }
 
 void put(Step& step, Values& values) {
@@ -92,6 +103,12 @@ void put(Step& step, Values& values) {
                         },
                         [](Block&) {}},
              step.work);
+  for (Recording& record : step.records) put(record.value, values);
+  for (Check& check : step.checks) {
+    for (Literal& literal : check.any_of) {
+      if (auto* const text = std::get_if<Template>(&literal)) put(*text, values);
+    }
+  }
 }
 
 }  // namespace

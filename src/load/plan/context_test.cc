@@ -164,6 +164,33 @@ TEST(Context, a_list_has_a_limit_of_its_own) {
   EXPECT_FALSE(values[1].too_large);
 }
 
+TEST(Context, checks_metrics_and_functions_get_what_was_provided) {
+  const Plan plan = with_given(good_plan(R"(
+metrics: {tokens: counter}
+workflows:
+  auth:
+    steps: {login: {action: {set: {t: "${uuid}"}}}}
+    provide: {browse: {token: "${t}"}}
+  browse:
+    depends: auth
+    vus: 1
+    duration: 1s
+    use: {auth: [token]}
+    steps:
+      list:
+        http: {get: "http://h/${hex.encode(token)}", auth: {digest: {user: "${token}", password: x}}}
+        check: {body: "${token}"}
+        metric: {tokens: "${token}"}
+)"),
+                               1, {{0, "12"}});
+  const Step& step = plan.workflows[1].steps[0];
+  EXPECT_EQ(std::get<Template>(step.checks[0].any_of[0]).text(), "12");
+  EXPECT_EQ(step.records[0].value.text(), "12");
+  const HttpCall& call = std::get<HttpCall>(step.work);
+  EXPECT_EQ(call.digest->user.text(), "12");
+  EXPECT_EQ(show(call.url), "http://h/{of 12|url}");
+}
+
 TEST(Context, names_say_who_provides_for_whom) {
   const Plan plan = good_plan(kScenario);
   ASSERT_EQ(plan.workflows[0].provides.size(), 2u);

@@ -143,7 +143,7 @@ TEST(Feeder, a_file_that_changes_does_no_harm) {
 Feed feed_of(int rows, Feed::Pick pick) {
   std::string text = "n\n";
   for (int i = 0; i < rows; ++i) text += std::to_string(i) + "\n";
-  return {*make(text, Format::kCsv), pick, {}};
+  return {*make(text, Format::kCsv), pick, false, {}};
 }
 
 TEST(RowOf, parts_take_all_rows_evenly_one_after_the_other) {

@@ -83,10 +83,10 @@ class Parser {
     }
     for (JsonSegment& segment : query) {
       JsonSelector& one = segment.selectors.front();
-      const bool escapes = std::any_of(one.name.begin(), one.name.end(), [](char c) {
+      out.has_escapes |= std::any_of(one.name.begin(), one.name.end(), [](char c) {
         return c == '"' || c == '\\' || static_cast<unsigned char>(c) < ' ';
       });
-      out.steps.push_back({std::move(one.name), one.index, one.kind == JsonSelector::Kind::kIndex, escapes});
+      out.steps.push_back({std::move(one.name), one.index, one.kind == JsonSelector::Kind::kIndex});
     }
     return out;
   }

@@ -74,9 +74,9 @@ struct JsonPath {
     std::string key;  // when is_index is false
     int64_t index = 0;
     bool is_index = false;
-    bool has_escapes = false;  // the key has characters that documents must escape
   };
   std::vector<Step> steps;                // of a path that names one value; empty: the whole document
+  bool has_escapes = false;               // a key has characters that documents must escape
   std::shared_ptr<const JsonQuery> many;  // of any other path: it means the first of its values
   std::string text;                       // as the user wrote it, for messages
 };

@@ -44,9 +44,9 @@ TEST(JsonPath, names_in_quotes_have_the_escapes_of_json) {
   EXPECT_EQ(read_path(R"($["a'\""])"), "$['a'\"']");
   EXPECT_EQ(read_path(R"($['a"\''])"), "$['a\"'']");
   EXPECT_EQ(read_path(R"($["\u0041\u00e9"])"), "$['Aé']");
-  EXPECT_TRUE(parse_json_path(R"($["\""])")->steps[0].has_escapes);
-  EXPECT_TRUE(parse_json_path(R"($["\n"])")->steps[0].has_escapes);
-  EXPECT_FALSE(parse_json_path(R"($["\u263a"])")->steps[0].has_escapes);
+  EXPECT_TRUE(parse_json_path(R"($["\""])")->has_escapes);
+  EXPECT_TRUE(parse_json_path(R"($["\n"])")->has_escapes);
+  EXPECT_FALSE(parse_json_path(R"($["\u263a"])")->has_escapes);
 }
 
 TEST(JsonPath, whatever_may_name_several_values_is_told_from_the_rest) {

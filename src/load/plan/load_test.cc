@@ -230,6 +230,34 @@ TEST(Load, checks_are_named_and_numbered) {
   EXPECT_EQ(plan.workflows[0].steps[1].checks[3].id, 13);
 }
 
+TEST(Load, checks_of_pages_counts_and_templates) {
+  const Plan plan = plan_from(with_steps(R"yaml(
+      a: {http: {get: /}, extract: {want: {json: $.want}}}
+      b:
+        after: a
+        http: {get: /}
+        check:
+          status: "${want}"
+          css: {h1: Shop, "li a": {attribute: href, matches: "^/"}, li: {count: {gte: 2, lt: 9}, gt: 5}}
+          xpath: {//p: {count: [1, 2]}}
+          json: {$..id: {count: 3}, $.own: "${b.json.$.other}", $.list: ["${want}", 7]}
+        extract: {all: {json: "$..id", pick: all}, one: {css: li, pick: random}, n: {xpath: //li, pick: count}}
+)yaml"));
+  std::vector<std::string> names;
+  for (const CheckInfo& check : plan.checks) names.push_back(check.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"status is '${want}'", "css h1 is 'Shop'", "css li a @href matches '^/'",
+                                             "css li count >= 2", "css li count < 9", "css li > 5",
+                                             "xpath //p count is 1 or 2", "json $..id count is 3",
+                                             "json $.own is '${b.json.$.other}'", "json $.list is '${want}' or 7"}));
+  const Step& step = plan.workflows[0].steps[1];
+  EXPECT_EQ(step.checks[2].pattern, "//li//a/@href");
+  EXPECT_TRUE(step.checks[3].counts);
+  EXPECT_FALSE(step.checks[5].counts);
+  EXPECT_EQ(step.checks[5].any_of, std::vector<Literal>{5.0});
+  EXPECT_EQ(show(std::get<Template>(step.checks[8].any_of[0])), "{slot 4}") << "of its own response";
+  EXPECT_EQ(step.extracts.back().take, Take::kCount);
+}
+
 TEST(Load, an_arrival_rate_is_read_in_our_words_and_in_those_of_k6) {
   const Plan plan = plan_from(R"yaml(
 workflows:

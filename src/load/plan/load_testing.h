@@ -73,6 +73,11 @@ inline std::string show(const Template& text) {
       out += piece.literal;
       continue;
     }
+    if (piece.kind == Piece::Kind::kDerived) {
+      out += "{of " + show(piece.derived->key) + show(piece.derived->value);
+      out += std::string(kEscapes[static_cast<std::size_t>(piece.escape)]) + "}";
+      continue;
+    }
     out += "{";
     out += piece.kind == Piece::Kind::kSlot ? "slot " + std::to_string(piece.slot)
                                             : std::string(scenario::entry_of(piece.builtin).name);

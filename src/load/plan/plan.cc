@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/encoding.h"
 #include "core/base/units.h"
 
 namespace bellwether::plan {
@@ -87,6 +88,10 @@ struct LoadText {
 ExecutorFacts facts_of(const Executor& executor) { return std::visit(FactsOf{}, executor); }
 
 std::string load_text(const Executor& executor) { return std::visit(LoadText{}, executor); }
+
+std::optional<std::string> derive(const Derived& from, std::string_view key, std::string_view value) {
+  return from.how == Transform::kHmac ? hex(hmac_of(from.hash, key, value)) : transformed(from.how, value);
+}
 
 bool has_due_times(const Plan& plan, const StepInfo& step) {
   const Executor& executor = plan.workflows[step.workflow].executor;

@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/base/hash.h"
 #include "core/base/time.h"
 #include "load/plan/json_path.h"
 #include "load/plan/modules.h"
@@ -121,9 +122,11 @@ struct GivenList {
   std::vector<std::optional<std::string>> elements;  // never empty; nullopt: it does not fit the place
 };
 
+struct Derived;
+
 struct Piece {
   // random_choice is a kList.
-  enum class Kind : uint8_t { kLiteral, kSlot, kBuiltin, kGiven, kList };
+  enum class Kind : uint8_t { kLiteral, kSlot, kBuiltin, kGiven, kList, kDerived };
   Kind kind = Kind::kLiteral;
   Escape escape = Escape::kNone;
   Builtin builtin = Builtin::kVu;
@@ -133,8 +136,10 @@ struct Piece {
   int64_t low = 0;
   int64_t high = 0;
   std::string literal;
-  std::shared_ptr<const GivenList> list;  // kList
-  uint8_t decimals = 0;                   // of random_float: its decimal places
+  std::shared_ptr<const GivenList> list;   // kList
+  std::shared_ptr<const Derived> derived;  // kDerived
+  uint8_t decimals = 0;                    // of random_float: its decimal places
+  bool operator==(const Piece&) const = default;
 };
 
 // Whether JSON reads it as a number, true, false or null, or may read it as an object or an array: their first
@@ -146,10 +151,21 @@ void append_form_name(std::string_view text, std::string& out);
 // Text with holes. Neighbouring literals are merged, so a constant template has at most one piece.
 struct Template {
   std::vector<Piece> pieces;
+  bool operator==(const Template&) const = default;
   bool constant() const { return pieces.empty() || (pieces.size() == 1 && pieces[0].kind == Piece::Kind::kLiteral); }
   // REQUIRES constant().
   std::string_view text() const { return pieces.empty() ? std::string_view{} : std::string_view(pieces[0].literal); }
 };
+
+// A function of other values: ${hash.sha256(password)}.
+struct Derived {
+  Transform how = Transform::kHex;
+  HashKind hash = HashKind::kSha256;  // kHmac
+  Template key;                       // kHmac
+  Template value;
+};
+// Nothing when the bytes are not what the function takes.
+std::optional<std::string> derive(const Derived& from, std::string_view key, std::string_view value);
 
 struct Header {
   std::string name;
@@ -200,19 +216,25 @@ enum class Comparison : uint8_t {
   kValid  // kJson: the whole body is JSON
 };
 
-// A literal to compare with. Numbers compare as numbers when both sides are numbers, else as text.
-using Literal = std::variant<std::string, double, bool, std::nullptr_t>;
+// A value to compare with. Numbers compare as numbers when both sides are numbers, else as text. A template is rendered
+// for each response, and is then what its text says.
+using Literal = std::variant<std::string, double, bool, std::nullptr_t, Template>;
 
 struct Check {
   // kCode: the program itself says whether it passed.
-  enum class Subject : uint8_t { kStatus, kBody, kBodySize, kJson, kHeader, kDuration, kUrl, kCode };
+  enum class Subject : uint8_t { kStatus, kBody, kBodySize, kJson, kHeader, kDuration, kUrl, kXpath, kCode };
   CheckId id = 0;
   Subject subject = Subject::kStatus;
   Comparison comparison = Comparison::kEqual;
   std::vector<Literal> any_of;  // passes when the comparison holds for one of them; kDuration: milliseconds
   JsonPath path;                // kJson
   std::string header;           // kHeader
+  std::string pattern;          // kXpath: XPath 1.0
+  bool counts = false;          // kJson, kXpath: the number of values is compared; the path may name several
 };
+
+// Which of several values an extraction takes.
+enum class Take : uint8_t { kFirst, kRandom, kAll /* as a JSON list */, kCount };
 
 struct Extract {
   enum class Source : uint8_t { kJson, kRegex, kHeader, kBody, kStatus, kCookie, kXpath, kUrl };
@@ -221,6 +243,7 @@ struct Extract {
   JsonPath path;                        // kJson
   std::string pattern;                  // kRegex: RE2 syntax; kXpath: XPath 1.0; valid (compile.h proved it)
   uint16_t group = 0;                   // kRegex
+  Take take = Take::kFirst;             // kJson, of a path that may name several; kXpath
   std::string header;                   // kHeader, kCookie: its name
   std::optional<std::string> fallback;  // `default`: used when the value is missing
 };
@@ -310,6 +333,7 @@ struct Feed {
   enum class Pick : uint8_t { kSequential, kRandom, kUniquePerVu };
   std::shared_ptr<const Feeder> feeder;  // never null
   Pick pick = Pick::kSequential;
+  bool ends = false;  // kSequential: after the last row nothing begins any more
   std::vector<RowField> fields;
 };
 

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "core/base/hash.h"
+
 namespace bellwether::scenario {
 
 enum class Builtin : uint8_t {
@@ -125,6 +127,33 @@ constexpr std::array<BuiltinEntry, 36> kBuiltins{{
     {Builtin::kFakeIpv6, "fake.ipv6", "fake.ipv6",
      "`2001:db8:1f:20a:4c:0:9e1:7`: of the network for documentation (RFC 3849)"},
 }};
+
+// The functions of other values: ${hash.sha256(password)}. Their names are not reserved: the parenthesis behind one
+// makes it a function.
+struct TransformEntry {
+  Transform id = Transform::kHex;
+  std::string_view name;
+  std::string_view written;
+  std::string_view makes;
+};
+
+constexpr std::array<TransformEntry, 11> kTransforms{{
+    {Transform::kMd5, "hash.md5", "hash.md5(VALUE)", "the MD5 of the value, in hexadecimal digits"},
+    {Transform::kSha1, "hash.sha1", "hash.sha1(VALUE)", "its SHA-1"},
+    {Transform::kSha256, "hash.sha256", "hash.sha256(VALUE)", "its SHA-256"},
+    {Transform::kSha512, "hash.sha512", "hash.sha512(VALUE)", "its SHA-512"},
+    {Transform::kHmac, "hash.hmac", "hash.hmac(sha256, KEY, VALUE)",
+     "its HMAC under the key; the digest is `md5`, `sha1`, `sha256` or `sha512`"},
+    {Transform::kBase64, "base64.encode", "base64.encode(VALUE)", "its Base64"},
+    {Transform::kBase64Url, "base64.encode_url", "base64.encode_url(VALUE)",
+     "its Base64 for URLs and tokens, without padding"},
+    {Transform::kBase64Decode, "base64.decode", "base64.decode(VALUE)", "the bytes of either Base64"},
+    {Transform::kHex, "hex.encode", "hex.encode(VALUE)", "its bytes as hexadecimal digits"},
+    {Transform::kHexDecode, "hex.decode", "hex.decode(VALUE)",
+     "the bytes of hexadecimal digits: `${base64.encode(hex.decode(hash.sha256(body)))}`"},
+    {Transform::kUrl, "url.encode", "url.encode(VALUE)", "the value percent-encoded"},
+}};
+constexpr std::string_view kHashNames[] = {"md5", "sha1", "sha256", "sha512"};  // in the order of HashKind
 
 constexpr const BuiltinEntry& entry_of(Builtin id) { return kBuiltins[static_cast<std::size_t>(id)]; }
 

@@ -195,12 +195,15 @@ constexpr Value kPick[] = {{.form = Form::kChoice, .choices = kPicks}};
 constexpr Value kDataMap[] = {{.form = Form::kMap, .map = &kData}};
 constexpr Value kDatas[] = {
     {.form = Form::kNamed, .range = {0, kFeedersMax}, .elements = kDataMap, .names = kValueNames}};
+constexpr std::string_view kAtEnds[] = {"restart", "stop"};
+constexpr Value kAtEnd[] = {{.form = Form::kChoice, .choices = kAtEnds}};
 constexpr Key kDataKeys[] = {
     {.name = "csv", .text = "A file of rows, with a line of names at its top (RFC 4180)", .values = kText},
     {.name = "json", .text = "A file with an array of objects", .values = kText},
     {.name = "jsonl", .text = "A file with an object in each line", .values = kText},
     {.name = "pick", .text = "Which row an iteration takes", .values = kPick},
     {.name = "wrap", .text = "With unique-per-vu: whether there may be more users than rows", .values = kBool},
+    {.name = "at_end", .text = "With sequential: whether the rows begin again, or the workflow ends", .values = kAtEnd},
     {.name = "delimiter", .text = "With 'csv': what stands between columns, one character or tab", .values = kText},
 };
 constexpr std::string_view kOnLosses[] = {"inconclusive", "pass", "fail"};

@@ -91,6 +91,7 @@ extern const Map kWorkflow, kStage, kUsers, kProvide;
 extern const Map kDelay, kUniform, kNormal, kExponential, kLognormal;
 extern const Map kStep, kAction, kCode, kHttp, kTls, kAuth, kBasic, kDigest, kOAuth2, kRetries, kFileBody, kFormPart;
 extern const Map kCheck, kStatusCheck, kBodyCheck, kSizeCheck, kJsonCheck, kHeaderCheck, kDurationCheck;
+extern const Map kCssCheck, kXpathCheck, kCountCheck, kCondition;
 extern const Map kExtraction;
 
 }  // namespace maps

@@ -6,6 +6,7 @@ namespace bellwether::scenario::maps {
 namespace {
 
 using namespace holds;
+using Keys = std::span<const Key>;
 
 // --- http ------------------------------------------------------------------------------------------------------------
 
@@ -193,6 +194,13 @@ constexpr Value kDurations[] = {{.form = Form::kDuration},
                                 {.form = Form::kList, .range = {.low = 1}, .elements = kDuration}};
 constexpr Value kScalars[] = {{.form = Form::kScalar}, {.form = Form::kList, .range = {.low = 1}, .elements = kScalar}};
 
+constexpr Value kCount[] = {{.form = Form::kWhole, .range = {0, kCountMax}}};
+constexpr Value kCounts[] = {{.form = Form::kWhole, .range = {0, kCountMax}},
+                             {.form = Form::kList, .range = {.low = 1}, .elements = kCount}};
+constexpr Value kCounted[] = {{.form = Form::kWhole, .range = {0, kCountMax}},
+                              {.form = Form::kList, .range = {.low = 1}, .elements = kCount},
+                              {.form = Form::kMap, .map = &kCountCheck}};
+
 constexpr std::string_view kEqualsText = "Equal to this, or to one of a list";
 constexpr std::string_view kNotText = "Equal to none of these";
 constexpr std::string_view kContainsText = "Contains this text, or one of a list";
@@ -215,8 +223,15 @@ constexpr Key kAllOperators[] = {
     {.name = "contains", .text = kContainsText, .values = kHeld},
     {.name = "matches", .text = kMatchesText, .values = kHeld},
     {.name = "exists", .text = "Whether there is one", .values = kBool},
+    // Not of headers.
+    {.name = "count", .text = "How many there are", .values = kCounted},
+    // Of CSS only.
+    {.name = "attribute", .text = "An attribute of the element in place of its text", .values = kText},
 };
+constexpr std::size_t kWithoutCount = 9;
+constexpr std::size_t kWithCount = 10;
 constexpr Values kStatusHeld = kStatuses;
+constexpr Values kCountHeld = kCounts;
 constexpr Values kSizeHeld = kSizes;
 constexpr Values kScalarHeld = kScalars;
 constexpr Values kTextHeld = kSomeTexts;
@@ -249,6 +264,17 @@ constexpr Value kCheckedHeader[] = {{.form = Form::kText},
 constexpr Value kCheckedJson[] = {{.form = Form::kScalar},
                                   {.form = Form::kList, .range = {.low = 1}, .elements = kScalar},
                                   {.form = Form::kMap, .map = &kJsonCheck}};
+constexpr Value kConditionOnValue[] = {{.form = Form::kScalar},
+                                       {.form = Form::kList, .range = {.low = 1}, .elements = kScalar},
+                                       {.form = Form::kMap, .map = &kCondition}};
+constexpr Value kCheckedCss[] = {{.form = Form::kText},
+                                 {.form = Form::kList, .range = {.low = 1}, .elements = kText},
+                                 {.form = Form::kMap, .map = &kCssCheck}};
+constexpr Value kCheckedXpath[] = {{.form = Form::kText},
+                                   {.form = Form::kList, .range = {.low = 1}, .elements = kText},
+                                   {.form = Form::kMap, .map = &kXpathCheck}};
+constexpr Value kCheckedSelectors[] = {{.form = Form::kNamed, .elements = kCheckedCss}};
+constexpr Value kCheckedExpressions[] = {{.form = Form::kNamed, .elements = kCheckedXpath}};
 constexpr Value kCheckedHeaders[] = {{.form = Form::kNamed, .elements = kCheckedHeader}};
 constexpr std::string_view kValid[] = {"valid"};
 constexpr Value kCheckedJsons[] = {{.form = Form::kNamed, .elements = kCheckedJson},
@@ -263,11 +289,16 @@ constexpr Key kCheckKeys[] = {
     {.name = "header", .text = "Headers, by name", .values = kCheckedHeaders},
     {.name = "duration", .text = "The time of the exchange", .values = kCheckedDuration},
     {.name = "url", .text = "The URL after redirects", .values = kCheckedBody},
+    {.name = "css", .text = "Elements of an HTML page, by selector", .values = kCheckedSelectors},
+    {.name = "xpath", .text = "What XPath 1.0 expressions give", .values = kCheckedExpressions},
 };
 
 // --- extract ---------------------------------------------------------------------------------------------------------
 
 constexpr Value kGroup[] = {{.form = Form::kWhole, .range = {0, 99}}};
+// In the order of Take.
+constexpr std::string_view kTakes[] = {"first", "random", "all", "count"};
+constexpr Value kTake[] = {{.form = Form::kChoice, .choices = kTakes}};
 constexpr Key kExtractionKeys[] = {
     {.name = "json", .text = "A value of the JSON body, by path", .values = kText},
     {.name = "regex", .text = "The first match of a regular expression in RE2 syntax", .values = kText},
@@ -280,6 +311,7 @@ constexpr Key kExtractionKeys[] = {
     {.name = "url", .text = "true: the URL after redirects", .values = kBool},
     {.name = "group", .text = "With 'regex': which group of the match; 0: all of it", .values = kGroup},
     {.name = "attribute", .text = "With 'css': an attribute of the element in place of its text", .values = kText},
+    {.name = "pick", .text = "With 'json', 'css' and 'xpath': which of several values", .values = kTake},
     {.name = "default", .text = "Used when the response has no such value", .values = kText},
 };
 constexpr std::string_view kSources[] = {"json", "regex", "header", "body", "status", "cookie", "css", "xpath", "url"};
@@ -321,7 +353,7 @@ constexpr Key kActionKeys[] = {
 constexpr std::string_view kActions[] = {"http", "lua", "native", "set"};
 constexpr std::string_view kActionLater[] = {"run", "wait"};
 constexpr Value kConditions[] = {
-    {.form = Form::kNamed, .range = {1, kConditionsMax}, .elements = kCheckedJson, .names = R"(.*\$\{.*)"}};
+    {.form = Form::kNamed, .range = {1, kConditionsMax}, .elements = kConditionOnValue, .names = R"(.*\$\{.*)"}};
 constexpr Value kRepeat[] = {{.form = Form::kWhole, .range = {1, kRepeatMax}}};
 constexpr Value kWeight[] = {{.form = Form::kWhole, .range = {1, kWeightMax}}};
 constexpr Key kStepKeys[] = {
@@ -363,8 +395,16 @@ constinit const Map kFormPart{.name = "form_part", .keys = kFormPartKeys, .exact
 constinit const Map kStatusCheck{.name = "status_check", .keys = kNumberOperators<kStatusHeld>, .not_empty = true};
 constinit const Map kBodyCheck{.name = "body_check", .keys = kTextOperators, .not_empty = true};
 constinit const Map kSizeCheck{.name = "size_check", .keys = kNumberOperators<kSizeHeld>, .not_empty = true};
-constinit const Map kJsonCheck{.name = "json_check", .keys = kAllOperators<kScalarHeld>, .not_empty = true};
-constinit const Map kHeaderCheck{.name = "header_check", .keys = kAllOperators<kTextHeld>, .not_empty = true};
+constinit const Map kJsonCheck{
+    .name = "json_check", .keys = Keys(kAllOperators<kScalarHeld>).first(kWithCount), .not_empty = true};
+constinit const Map kHeaderCheck{
+    .name = "header_check", .keys = Keys(kAllOperators<kTextHeld>).first(kWithoutCount), .not_empty = true};
+constinit const Map kCssCheck{.name = "css_check", .keys = kAllOperators<kTextHeld>, .not_empty = true};
+constinit const Map kXpathCheck{
+    .name = "xpath_check", .keys = Keys(kAllOperators<kTextHeld>).first(kWithCount), .not_empty = true};
+constinit const Map kCountCheck{.name = "count_check", .keys = kNumberOperators<kCountHeld>, .not_empty = true};
+constinit const Map kCondition{
+    .name = "condition", .keys = Keys(kAllOperators<kScalarHeld>).first(kWithoutCount), .not_empty = true};
 constinit const Map kDurationCheck{.name = "duration_check", .keys = kDurationOperators, .not_empty = true};
 constinit const Map kCheck{.name = "check", .keys = kCheckKeys};
 constinit const Map kExtraction{.name = "extraction", .keys = kExtractionKeys, .exactly_one = kSources};

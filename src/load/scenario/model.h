@@ -45,8 +45,9 @@ constexpr uint64_t kSigmaMax = 10;               // of a pause
 constexpr uint64_t kIterationsMax = 1'000'000'000'000;
 constexpr std::size_t kStagesMax = 1'000;  // of one executor
 constexpr std::size_t kWorkflowsMax = 100;
-constexpr std::size_t kStepsMax = 1'000;    // of the whole scenario, with the names of requests
-constexpr std::size_t kChecksMax = 10'000;  // of the whole scenario
+constexpr std::size_t kStepsMax = 1'000;       // of the whole scenario, with the names of requests
+constexpr std::size_t kChecksMax = 10'000;     // of the whole scenario
+constexpr uint64_t kCountMax = 1'000'000'000;  // of values of a response, in a check
 constexpr std::size_t kThresholdsMax = 1'000;
 constexpr std::size_t kHostsMax = 1'000;    // with addresses of their own
 constexpr std::size_t kTagsMax = 20;        // of one workflow or step
@@ -168,7 +169,8 @@ struct Http {
   bool measured = true;  // false for an action
 };
 
-enum class Subject : unsigned char { kStatus, kBody, kSize, kJson, kHeader, kDuration, kUrl };
+// kValue: of a step's `if`, not of a response.
+enum class Subject : unsigned char { kStatus, kBody, kSize, kJson, kHeader, kDuration, kUrl, kCss, kXpath, kValue };
 enum class Operator : unsigned char {
   kEquals,
   kNot,
@@ -182,16 +184,22 @@ enum class Operator : unsigned char {
   kAbsent,
   kValid
 };
-using Literal = std::variant<std::string, double, bool, std::nullptr_t>;
+// A text that mentions more than constants is a template.
+using Literal = std::variant<std::string, double, bool, std::nullptr_t, Text>;
 
 struct Condition {
   Mark mark;
   Subject subject = Subject::kStatus;
-  Text argument;  // kJson: the path; kHeader: the name; of a step's `if`, which is kJson: the value, a template
+  // kJson: the path; kHeader: the name; kCss: the selector; kXpath: the expression; kValue: the value, a template
+  Text argument;
+  std::optional<Text> attribute;  // kCss: of the element, in place of its text
+  bool counts = false;            // the number of values is compared
   Operator op = Operator::kEquals;
   std::vector<Literal> any_of;  // kSize: bytes, kDuration: milliseconds; empty for kExists and kAbsent
 };
 
+// In the order of the choices of `pick`.
+enum class Take : unsigned char { kFirst, kRandom, kAll, kCount };
 enum class ExtractSource : unsigned char { kJson, kRegex, kHeader, kBody, kStatus, kCookie, kCss, kXpath, kUrl };
 
 struct Extraction {
@@ -200,6 +208,7 @@ struct Extraction {
   Text argument;  // path, pattern, selector, or name of a header or cookie
   std::optional<uint64_t> group;
   std::optional<Text> attribute;  // kCss: of the element, in place of its text
+  Take take = Take::kFirst;
   std::optional<std::string> fallback;
 };
 
@@ -358,6 +367,7 @@ struct Feeder {
   char delimiter = ',';  // kCsv
   RowPick pick = RowPick::kSequential;
   bool wrap = false;  // kUniquePerVu: users beyond the last row begin at the first again
+  bool ends = false;  // kSequential: nothing begins after the last row
 };
 
 enum class MetricKind : unsigned char { kCounter, kGauge, kRate, kTrend };
@@ -373,7 +383,7 @@ enum class OnLoss : unsigned char { kInconclusive, kPass, kFail };
 
 struct HttpDefaults {
   std::optional<Text> base;
-  std::vector<Pair> hosts;  // IP or IP:PORT of names
+  std::vector<Pair> hosts;              // IP or IP:PORT of names
   std::optional<uint64_t> connections;  // shared by users: the most to each server; 0: no limit
   std::vector<Pair> headers;
   HttpOptions options;

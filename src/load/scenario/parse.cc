@@ -164,6 +164,12 @@ Feeder parse_feeder(const Node& node, Reading& reading) {
     reading.diagnostics.add(wrap.place(),
                             {.message = section.what(wrap) + " has no effect: it is for 'pick: unique-per-vu'"});
   }
+  feeder.ends = section.choice("at_end").value_or(0) == 1;
+  if (feeder.ends && feeder.pick != RowPick::kSequential) {
+    const Node& at_end = *section.find("at_end");
+    reading.diagnostics.add(at_end.place(),
+                            {.message = section.what(at_end) + " has no effect: it is for 'pick: sequential'"});
+  }
   return feeder;
 }
 

@@ -22,14 +22,18 @@ constexpr std::array<OperatorName, 9> kOperators{{{"equals", Operator::kEquals},
                                                   {"matches", Operator::kMatches},
                                                   {"exists", Operator::kExists}}};
 
-const Map& operators_of(Subject subject) {
-  switch (subject) {
+const Map& operators_of(const Condition& condition) {
+  if (condition.counts) return maps::kCountCheck;
+  switch (condition.subject) {
     case Subject::kStatus: return maps::kStatusCheck;
     case Subject::kSize: return maps::kSizeCheck;
     case Subject::kBody:
     case Subject::kUrl: return maps::kBodyCheck;
     case Subject::kDuration: return maps::kDurationCheck;
     case Subject::kJson: return maps::kJsonCheck;
+    case Subject::kCss: return maps::kCssCheck;
+    case Subject::kXpath: return maps::kXpathCheck;
+    case Subject::kValue: return maps::kCondition;
     case Subject::kHeader: break;
   }
   return maps::kHeaderCheck;
@@ -53,16 +57,22 @@ Literal literal_of(const Node& node, std::string text) {
   return text;
 }
 
-std::optional<Literal> read_literal(const Node& node, Subject subject, const std::string& what, Reading& reading) {
-  switch (subject) {
-    case Subject::kStatus: {
-      const auto status = read_whole(node, what, {.low = 100, .high = 999}, reading);
-      return status ? std::optional<Literal>(static_cast<double>(*status)) : std::nullopt;
-    }
-    case Subject::kSize: {
-      const auto size = read_size(node, what, reading);
-      return size ? std::optional<Literal>(static_cast<double>(*size)) : std::nullopt;
-    }
+// Whether it mentions a value that is no constant.
+bool is_template(const Node& node, const Reading& reading) {
+  return node.is_scalar() && node.text.find("${") != std::string::npos && split_template(node.text) &&
+         !reading.environment.fold(node.text);
+}
+
+std::optional<Literal> read_literal(const Node& node, const Condition& condition, const std::string& what,
+                                    Reading& reading) {
+  if (is_template(node, reading)) return Text{node.text, node.place()};
+  const auto number = [](auto value) {
+    return value ? std::optional<Literal>(static_cast<double>(*value)) : std::nullopt;
+  };
+  if (condition.counts) return number(read_whole(node, what, {.low = 0, .high = kCountMax}, reading));
+  switch (condition.subject) {
+    case Subject::kStatus: return number(read_whole(node, what, {.low = 100, .high = 999}, reading));
+    case Subject::kSize: return number(read_size(node, what, reading));
     case Subject::kDuration: {
       const auto span = read_duration(node, what, reading);
       return span ? std::optional<Literal>(span->millis_f()) : std::nullopt;
@@ -73,8 +83,12 @@ std::optional<Literal> read_literal(const Node& node, Subject subject, const std
       auto text = read_constant(node, what, reading);
       return text ? std::optional<Literal>(std::move(text->text)) : std::nullopt;
     }
+    case Subject::kCss:
+    case Subject::kXpath:
+    case Subject::kValue:
     case Subject::kJson: {
-      if (node.is_null()) return nullptr;
+      if (node.is_null() && (condition.subject == Subject::kJson || condition.subject == Subject::kValue))
+        return nullptr;
       auto text = read_constant(node, what, reading);
       return text ? std::optional<Literal>(literal_of(node, std::move(text->text))) : std::nullopt;
     }
@@ -83,10 +97,11 @@ std::optional<Literal> read_literal(const Node& node, Subject subject, const std
 }
 
 // One value, or a list of which one must hold.
-std::vector<Literal> read_literals(const Node& node, Subject subject, const std::string& what, Reading& reading) {
+std::vector<Literal> read_literals(const Node& node, const Condition& condition, const std::string& what,
+                                   Reading& reading) {
   std::vector<Literal> out;
   const auto read = [&](const Node& item) {
-    if (auto literal = read_literal(item, subject, what, reading)) out.push_back(std::move(*literal));
+    if (auto literal = read_literal(item, condition, what, reading)) out.push_back(std::move(*literal));
   };
   if (!node.is_list()) {
     read(node);
@@ -101,30 +116,43 @@ class ConditionReader {
  public:
   ConditionReader(Reading& reading, std::vector<Condition>& out) : reading_(reading), out_(out) {}
 
-  // `node` is a bare value, a list of values, or a map of operators, all of which must hold.
-  void read(const Node& node, Subject subject, const Text& argument, const std::string& what) {
-    Condition condition{.mark = node.place(), .subject = subject, .argument = argument};
+  // `node` is a bare value, a list of values, or a map of operators, all of which must hold. `condition` says of what.
+  void read(const Node& node, Condition condition, const std::string& what) {
+    condition.mark = node.place();
     if (!node.is_map()) {
-      if (subject == Subject::kDuration) {
+      if (condition.subject == Subject::kDuration) {
         report_wrong(node, what, "a comparison such as {lt: 200ms}", reading_);
         return;
       }
-      condition.any_of = read_literals(node, subject, what, reading_);
+      condition.any_of = read_literals(node, condition, what, reading_);
       if (!condition.any_of.empty()) out_.push_back(std::move(condition));
       return;
     }
-    const Section section(node, what, reading_, operators_of(subject));
-    if (node.items.empty()) {
+    const Map& operators = operators_of(condition);
+    const Section section(node, what, reading_, operators);
+    const bool has_attribute = find_key(operators, kAttribute) != nullptr && section.find(kAttribute) != nullptr;
+    if (has_attribute) condition.attribute = section.constant(kAttribute);
+    if (node.items.size() == (has_attribute ? 1 : 0)) {
       std::vector<std::string_view> names;
-      for (const Key& key : operators_of(subject).keys) names.push_back(key.name);
+      for (const Key& key : operators.keys) {
+        if (key.name != kAttribute) names.push_back(key.name);
+      }
       report_wrong(node, what, "at least one of " + join(names), reading_);
     }
-    for (const Node& item : node.items) read_operator(item, section, condition);
+    for (const Node& item : node.items) {
+      // An unknown key was reported by the section.
+      if (find_key(operators, item.key) != nullptr && item.key != kAttribute) read_operator(item, section, condition);
+    }
   }
 
  private:
+  static constexpr std::string_view kAttribute = "attribute";
+
   void read_operator(const Node& item, const Section& section, Condition condition) {
-    if (find_key(operators_of(condition.subject), item.key) == nullptr) return;  // reported by the section
+    if (item.key == "count") {
+      condition.counts = true;
+      return read(item, std::move(condition), section.what(item));
+    }
     condition.op = operator_of(item.key);
     condition.mark = item.place();
     if (condition.op == Operator::kExists) {
@@ -133,7 +161,7 @@ class ConditionReader {
       out_.push_back(std::move(condition));
       return;
     }
-    std::vector<Literal> literals = read_literals(item, condition.subject, section.what(item), reading_);
+    std::vector<Literal> literals = read_literals(item, condition, section.what(item), reading_);
     if (condition.op != Operator::kNot) {
       condition.any_of = std::move(literals);
       if (!condition.any_of.empty()) out_.push_back(std::move(condition));
@@ -149,6 +177,17 @@ class ConditionReader {
   std::vector<Condition>& out_;
 };
 
+// A map of these that a check names.
+std::string_view example_of(Subject subject) {
+  switch (subject) {
+    case Subject::kJson: return "valid, or a map such as {$.token: {exists: true}}";
+    case Subject::kHeader: return "a map such as {Content-Type: text/html}";
+    case Subject::kCss: return "a map such as {h1: Welcome}";
+    case Subject::kXpath: return "a map such as {//h1: Welcome}";
+    default: return {};  // it has no names
+  }
+}
+
 }  // namespace
 
 std::vector<Condition> parse_checks(const Node& node, const std::string& step, Reading& reading) {
@@ -160,8 +199,9 @@ std::vector<Condition> parse_checks(const Node& node, const std::string& step, R
     const Key* known = find_key(maps::kCheck, item.key);
     if (known == nullptr) continue;
     const auto subject = static_cast<Subject>(known - maps::kCheck.keys.data());
-    if (subject != Subject::kJson && subject != Subject::kHeader) {
-      reader.read(item, subject, {}, section.what(item));
+    const std::string_view example = example_of(subject);
+    if (example.empty()) {
+      reader.read(item, {.subject = subject}, section.what(item));
       continue;
     }
     if (subject == Subject::kJson && item.is_scalar() && item.text == "valid") {
@@ -169,14 +209,11 @@ std::vector<Condition> parse_checks(const Node& node, const std::string& step, R
       continue;
     }
     if (!item.is_map()) {
-      report_wrong(item, section.what(item),
-                   subject == Subject::kJson ? "valid, or a map such as {$.token: {exists: true}}"
-                                             : "a map such as {Content-Type: text/html}",
-                   reading);
+      report_wrong(item, section.what(item), std::string(example), reading);
       continue;
     }
     for (const Node& entry : item.items) {
-      reader.read(entry, subject, {entry.key, entry.key_mark},
+      reader.read(entry, {.subject = subject, .argument = {entry.key, entry.key_mark}},
                   fmt::format("{} in {}", in_quotes(entry.key), section.what(item)));
     }
   }
@@ -199,7 +236,8 @@ std::vector<Condition> parse_conditions(const Node& node, const std::string& ste
                                .expected = R"(a template such as "${token}")"});
       continue;
     }
-    reader.read(item, Subject::kJson, {item.key, item.key_mark}, fmt::format("{} in {}", in_quotes(item.key), where));
+    reader.read(item, {.subject = Subject::kValue, .argument = {item.key, item.key_mark}},
+                fmt::format("{} in {}", in_quotes(item.key), where));
   }
   return out;
 }
@@ -245,6 +283,12 @@ std::vector<Extraction> parse_extracts(const Node& node, const std::string& step
     if (extraction.attribute && extraction.source != ExtractSource::kCss) {
       reading.diagnostics.add(section.find("attribute")->place(),
                               {.message = "'attribute' is for 'css' only", .hint = "in 'xpath' write //a/@href"});
+    }
+    extraction.take = static_cast<Take>(section.choice("pick").value_or(0));
+    if (section.find("pick") != nullptr && extraction.source != ExtractSource::kJson &&
+        extraction.source != ExtractSource::kCss && extraction.source != ExtractSource::kXpath) {
+      reading.diagnostics.add(section.find("pick")->place(),
+                              {.message = "'pick' is for 'json', 'css' and 'xpath' only"});
     }
     if (auto fallback = section.constant("default")) extraction.fallback = std::move(fallback->text);
     out.push_back(std::move(extraction));

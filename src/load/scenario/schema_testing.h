@@ -86,6 +86,9 @@ inline const std::map<std::string, std::string>& places() {
       {"duration_check", step("http: {get: /}, check: {duration: {@}}")},
       {"json_check", step("http: {get: /}, check: {json: {$.a: {@}}}")},
       {"header_check", step("http: {get: /}, check: {header: {A: {@}}}")},
+      {"css_check", step("http: {get: /}, check: {css: {a: {@}}}")},
+      {"xpath_check", step("http: {get: /}, check: {xpath: {//a: {@}}}")},
+      {"count_check", step("http: {get: /}, check: {css: {a: {count: {@}}}}")},
       {"extraction", step("http: {get: /}, extract: {x: {@}}")},
   };
   return kPlaces;
@@ -132,6 +135,8 @@ inline std::string what_else_for(const std::string& place, const std::string& ke
       {{"data", "pick"}, "csv: x"},
       {{"data", "wrap"}, "csv: x, pick: unique-per-vu"},
       {{"data", "delimiter"}, "csv: x"},
+      {{"data", "at_end"}, "csv: x"},
+      {{"css_check", "attribute"}, "exists: true"},
       {{"code", "file"}, "call: x"},
       {{"code", "call"}, "file: x"},
       {{"code", "args"}, "file: x, call: x"},
@@ -144,6 +149,7 @@ inline std::string what_else_for(const std::string& place, const std::string& ke
       {{"retries", "on"}, "times: 1"},
       {{"extraction", "group"}, "regex: a"},
       {{"extraction", "attribute"}, "css: a"},
+      {{"extraction", "pick"}, "json: $..a"},
       {{"lognormal", "median"}, "sigma: 1"},
       {{"lognormal", "sigma"}, "median: 1s"},
   };

@@ -97,6 +97,7 @@ struct Vu {
   const plan::Workflow& workflow;
   runtime::Cancellation* cancel;  // ends its iteration: that of the workflow, or its own
   uint64_t iteration = 0;         // from 0
+  uint64_t row = 0;               // of its current iteration: see WorkflowRun::take_row()
   // Of the current iteration: whether a request got a response, and whether one got none.
   bool answered = false;
   bool unanswered = false;
@@ -142,6 +143,16 @@ struct WorkflowRun {
     run->sink.timed_out(static_cast<uint16_t>(run->index));
   }
   static void taken_over(void* self) { static_cast<WorkflowRun*>(self)->waiting.cancel(); }
+  // The number of the row, of each feed, for an iteration that begins. With the last one nothing else begins here.
+  uint64_t take_row(Instant now) {
+    if (rows_taken + 1 == rows_most) {
+      until = std::min(until, now);
+      arrivals = arrived;
+      waiting.cancel();
+    }
+    return rows_taken++;
+  }
+  bool has_rows() const { return rows_taken < rows_most; }
   // The last moment at which anything begins here.
   Instant last() const { return until < end ? until : end; }
 
@@ -176,6 +187,7 @@ struct WorkflowRun {
   std::vector<plan::Collection> lists;                  // the same of those that are lists
   std::string providing;                                // the value in the making
   uint64_t rows_taken = 0;                              // of each feed
+  uint64_t rows_most = UINT64_MAX;                      // of them; the fewest of a feed that ends
 
   // Arrival-rate executors.
   std::optional<plan::ArrivalSchedule> schedule;

@@ -6,6 +6,7 @@
 #include <re2/re2.h>
 
 #include "core/base/bytes.h"
+#include "core/base/units.h"
 #include "load/vuser/json_reader.h"
 
 namespace bellwether::vuser {
@@ -53,8 +54,13 @@ bool text_holds(Comparison comparison, std::string_view value, const plan::Liter
     return parsed ? ordered(comparison, *parsed, *number) : comparison == Comparison::kNotEqual;
   }
   if (const auto* text = std::get_if<std::string>(&wanted)) {  // the usual case, without a copy
-    return comparison == Comparison::kContains ? value.find(*text) != std::string_view::npos
-                                               : ordered(comparison, value, std::string_view(*text));
+    if (comparison == Comparison::kContains) return value.find(*text) != std::string_view::npos;
+    if (comparison >= Comparison::kLess && comparison <= Comparison::kGreaterEqual) {
+      const auto left = parse_double(value);
+      const auto right = parse_double(*text);
+      if (left && right) return ordered(comparison, *left, *right);
+    }
+    return ordered(comparison, value, std::string_view(*text));
   }
   const std::string text = text_of(wanted);
   return comparison == Comparison::kContains ? value.find(text) != std::string_view::npos
@@ -88,14 +94,51 @@ std::vector<std::unique_ptr<re2::RE2>> patterns_of(const Rule& rule) {
   return out;
 }
 
+bool count_holds(const plan::Check& check, std::optional<std::size_t> count) {
+  return count && any_holds(check, [&](const plan::Literal& wanted, std::size_t) {
+           return number_holds(check.comparison, static_cast<double>(*count), wanted);
+         });
+}
+
 bool needs_body(plan::Check::Subject subject) {
   return subject == plan::Check::Subject::kBody || subject == plan::Check::Subject::kBodySize ||
-         subject == plan::Check::Subject::kJson;
+         subject == plan::Check::Subject::kJson || subject == plan::Check::Subject::kXpath;
 }
 
 bool needs_body(plan::Extract::Source source) {
   return source == plan::Extract::Source::kJson || source == plan::Extract::Source::kRegex ||
          source == plan::Extract::Source::kBody || source == plan::Extract::Source::kXpath;
+}
+
+// Without the spaces and line ends around it, which a page does not show.
+std::string_view visible_text(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\n\f";
+  const std::size_t begin = text.find_first_not_of(kBlanks);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
+}
+
+// What a rendered text means in a check; nothing when the check needs a number, and it is none.
+std::optional<plan::Literal> literal_of(const plan::Check& check, const std::string& text) {
+  const auto number = [](auto value) { return value ? std::optional<plan::Literal>(*value) : std::nullopt; };
+  if (check.counts) return number(parse_double(text));
+  switch (check.subject) {
+    case plan::Check::Subject::kStatus: return number(parse_double(text));
+    case plan::Check::Subject::kBodySize: {
+      const auto size = parse_size(text);
+      return size ? std::optional<plan::Literal>(static_cast<double>(*size)) : std::nullopt;
+    }
+    case plan::Check::Subject::kDuration: {
+      const auto span = parse_duration(text);
+      return span ? std::optional<plan::Literal>(span->millis_f()) : std::nullopt;
+    }
+    case plan::Check::Subject::kJson:
+      if (text == "true" || text == "false") return text == "true";
+      if (text == "null") return nullptr;
+      break;
+    default: break;
+  }
+  return text;
 }
 
 }  // namespace
@@ -109,12 +152,21 @@ struct Evaluator::Pattern {
 };
 
 Evaluator::Evaluator(const plan::Step& step, BodyReaders& readers)
-    : step_(&step), json_(&readers.json), markup_(&readers.markup) {
+    : step_(&step), json_(&readers.json), markup_(&readers.markup), checks_(step.checks) {
   if (const auto* call = std::get_if<plan::HttpCall>(&step.work)) expected_ = call->expected;
   if (const auto* code = std::get_if<plan::CodeCall>(&step.work)) expected_ = code->base.expected;
-  for (const plan::Check& check : step.checks) {
+  for (std::size_t i = 0; i < step.checks.size(); ++i) {
+    const plan::Check& check = step.checks[i];
     wants_body_ |= needs_body(check.subject);
+    const bool xpath = check.subject == plan::Check::Subject::kXpath;
+    check_expressions_.push_back(xpath ? std::make_unique<MarkupReader::Expression>(check.pattern) : nullptr);
     check_patterns_.push_back(patterns_of(check));
+    for (std::size_t j = 0; j < check.any_of.size(); ++j) {
+      const auto* const source = std::get_if<plan::Template>(&check.any_of[j]);
+      if (source == nullptr) continue;
+      rendered_.push_back({i, j, source});
+      mentions_time_ |= vuser::mentions_time(*source);
+    }
   }
   for (const plan::Extract& extract : step.extracts) {
     wants_body_ |= needs_body(extract.source);
@@ -122,38 +174,62 @@ Evaluator::Evaluator(const plan::Step& step, BodyReaders& readers)
     const bool xpath = extract.source == plan::Extract::Source::kXpath;
     expressions_.push_back(xpath ? std::make_unique<MarkupReader::Expression>(extract.pattern) : nullptr);
     extract_patterns_.push_back(regex ? std::make_unique<Pattern>(extract.pattern) : nullptr);
+    needs_context_ |= extract.take == plan::Take::kRandom;
   }
+  if (rendered_.empty()) return;
+  needs_context_ = true;
+  own_checks_ = step.checks;
+  checks_ = own_checks_;
+  unready_.resize(own_checks_.size());
 }
 
 Evaluator::~Evaluator() = default;
 Evaluator::Evaluator(Evaluator&&) noexcept = default;
 
-bool Evaluator::allows(const http1::Response& response) {
+void Evaluator::render_values(const RenderContext& context) {
+  unready_.assign(unready_.size(), false);
+  for (const Rendered& one : rendered_) {
+    text_.clear();
+    plan::Check& check = own_checks_[one.check];
+    auto literal = render(*one.source, context, text_) ? literal_of(check, text_) : std::nullopt;
+    if (literal) {
+      check.any_of[one.literal] = std::move(*literal);
+    } else {
+      unready_[one.check] = true;
+    }
+  }
+}
+
+bool Evaluator::allows(const http1::Response& response, const RenderContext* context) {
+  if (!rendered_.empty()) render_values(*context);
   bool names_good_ones = false;
-  for (std::size_t i = 0; i < step_->checks.size(); ++i) {
-    if (step_->checks[i].subject != plan::Check::Subject::kStatus) continue;
-    if (!holds(step_->checks[i], i, response, Duration::zero())) return false;
+  for (std::size_t i = 0; i < checks_.size(); ++i) {
+    if (checks_[i].subject != plan::Check::Subject::kStatus) continue;
+    if (!holds(checks_[i], i, response, Duration::zero())) return false;
     names_good_ones = true;
   }
   return names_good_ones;
 }
 
 bool Evaluator::evaluate(const http1::Response& response, Duration took, const http1::CookieJar& cookies,
-                         Values& values, std::vector<metrics::CheckCount>& counts) {
+                         Values& values, std::vector<metrics::CheckCount>& counts, const RenderContext* context) {
   json_state_ = markup_state_ = Read::kNotYet;
   const bool answered = response.error == http1::ErrorKind::kNone;
+  if (answered) {
+    for (std::size_t i = 0; i < step_->extracts.size(); ++i) {
+      extract(step_->extracts[i], i, response, cookies, values, context);
+    }
+    if (!rendered_.empty()) render_values(*context);
+  }
   bool all = true;
-  for (std::size_t i = 0; i < step_->checks.size(); ++i) {
-    if (step_->checks[i].subject == plan::Check::Subject::kCode) break;  // a program gives the result; they come last
-    const bool passed = answered && holds(step_->checks[i], i, response, took);
-    metrics::CheckCount& count = counts[step_->checks[i].id];
+  for (std::size_t i = 0; i < checks_.size(); ++i) {
+    if (checks_[i].subject == plan::Check::Subject::kCode) break;  // a program gives the result; they come last
+    const bool passed = answered && holds(checks_[i], i, response, took);
+    metrics::CheckCount& count = counts[checks_[i].id];
     ++(passed ? count.passes : count.fails);
     all &= passed;
   }
-  if (answered) {
-    for (std::size_t i = 0; i < step_->extracts.size(); ++i) extract(step_->extracts[i], i, response, cookies, values);
-    if (markup_state_ != Read::kNotYet) markup_->close();
-  }
+  if (markup_state_ != Read::kNotYet) markup_->close();
   return all;
 }
 
@@ -168,6 +244,7 @@ bool Evaluator::holds(const plan::Check& check, std::size_t index, const http1::
                         check.comparison == Comparison::kMatches ? check_patterns_[index][i].get() : nullptr);
     });
   };
+  if (!unready_.empty() && unready_[index]) return false;
   switch (check.subject) {
     case plan::Check::Subject::kStatus: return number(response.status);
     case plan::Check::Subject::kBodySize: return number(static_cast<double>(response.body.size()));
@@ -183,12 +260,26 @@ bool Evaluator::holds(const plan::Check& check, std::size_t index, const http1::
       return there && text(value);
     }
     case plan::Check::Subject::kJson: return open_json(response) && json_holds(check, index);
+    case plan::Check::Subject::kXpath: return open_markup(response) && markup_holds(check, index);
   }
   return false;
 }
 
+bool Evaluator::markup_holds(const plan::Check& check, std::size_t index) {
+  const MarkupReader::Expression& expression = *check_expressions_[index];
+  if (check.counts) return count_holds(check, markup_->count(expression));
+  const bool there = markup_->find_text(expression, text_);
+  if (check.comparison == Comparison::kExists) return there;
+  if (check.comparison == Comparison::kAbsent) return !there;
+  return there && any_holds(check, [&](const plan::Literal& wanted, std::size_t i) {
+           return text_holds(check.comparison, visible_text(text_), wanted,
+                             check.comparison == Comparison::kMatches ? check_patterns_[index][i].get() : nullptr);
+         });
+}
+
 bool Evaluator::json_holds(const plan::Check& check, std::size_t index) {
   if (check.comparison == Comparison::kValid) return json_->valid();
+  if (check.counts) return count_holds(check, json_->count(check.path));
   const JsonReader::Value value = json_->find(check.path);
   const bool there = !std::holds_alternative<std::monostate>(value);
   if (check.comparison == Comparison::kExists) return there;
@@ -212,14 +303,22 @@ bool Evaluator::json_holds(const plan::Check& check, std::size_t index) {
 }
 
 void Evaluator::extract(const plan::Extract& extract, std::size_t index, const http1::Response& response,
-                        const http1::CookieJar& cookies, Values& values) {
+                        const http1::CookieJar& cookies, Values& values, const RenderContext* context) {
   bool found = false;
-  switch (extract.source) {
-    case plan::Extract::Source::kJson: {
-      std::string& out = values.begin(extract.slot);
-      found = open_json(response) && json_->find_text(extract.path, out);
-      break;
+  // Of several values of a path or an expression.
+  const auto take = [&](auto& reader, const auto& which) {
+    std::string& out = values.begin(extract.slot);
+    if (extract.take == plan::Take::kFirst) return reader.find_text(which, out);
+    if (extract.take == plan::Take::kAll) return reader.find_list(which, out);
+    const auto count = reader.count(which);
+    if (extract.take == plan::Take::kCount) {
+      if (count) append_number(*count, out);
+      return count.has_value();
     }
+    return count && *count > 0 && reader.find_text(which, out, context->prng.below(*count));
+  };
+  switch (extract.source) {
+    case plan::Extract::Source::kJson: found = open_json(response) && take(*json_, extract.path); break;
     case plan::Extract::Source::kRegex: {
       Pattern& pattern = *extract_patterns_[index];
       const bool matches = extract.group < pattern.groups.size() &&
@@ -242,11 +341,7 @@ void Evaluator::extract(const plan::Extract& extract, std::size_t index, const h
       if (found) values.set(extract.slot, *value);
       break;
     }
-    case plan::Extract::Source::kXpath: {
-      std::string& out = values.begin(extract.slot);
-      found = open_markup(response) && markup_->find_text(*expressions_[index], out);
-      break;
-    }
+    case plan::Extract::Source::kXpath: found = open_markup(response) && take(*markup_, *expressions_[index]); break;
     case plan::Extract::Source::kBody:
       found = true;
       values.set(extract.slot, response.body);
@@ -279,7 +374,13 @@ Conditions::~Conditions() = default;
 Conditions::Conditions(Conditions&&) noexcept = default;
 
 bool Conditions::mention_time() const {
-  return std::any_of(all_->begin(), all_->end(), [](const plan::Condition& one) { return mentions_time(one.value); });
+  const auto mentions = [](const plan::Literal& literal) {
+    const auto* source = std::get_if<plan::Template>(&literal);
+    return source != nullptr && mentions_time(*source);
+  };
+  return std::any_of(all_->begin(), all_->end(), [&](const plan::Condition& one) {
+    return mentions_time(one.value) || std::any_of(one.any_of.begin(), one.any_of.end(), mentions);
+  });
 }
 
 bool Conditions::hold(const RenderContext& context) {
@@ -292,11 +393,17 @@ bool Conditions::hold(const RenderContext& context) {
       continue;
     }
     if (!there) return false;
+    bool ready = true;  // what it compares with is there
     const bool holds = any_holds(condition, [&](const plan::Literal& wanted, std::size_t i) {
+      if (const auto* source = std::get_if<plan::Template>(&wanted)) {
+        std::string text;
+        ready &= render(*source, context, text);
+        return ready && text_holds(condition.comparison, text_, std::move(text), nullptr);
+      }
       return text_holds(condition.comparison, text_, wanted,
                         condition.comparison == Comparison::kMatches ? patterns_[index][i].get() : nullptr);
     });
-    if (!holds) return false;
+    if (!holds || !ready) return false;
   }
   return true;
 }

@@ -1,6 +1,7 @@
 #include "load/vuser/evaluate.h"
 
 #include <gtest/gtest.h>
+#include <set>
 
 namespace bellwether::vuser {
 namespace {
@@ -37,7 +38,15 @@ class Evaluating : public testing::Test {
   bool evaluate(const http1::Response& given, Duration took = Duration::millis(5)) {
     counts_.assign(step_.checks.size(), {});
     Evaluator evaluator(step_, readers_);
-    return evaluator.evaluate(given, took, cookies_, values_, counts_);
+    const RenderContext context{values_, 7, 0, WallTime{}, prng_};
+    return evaluator.evaluate(given, took, cookies_, values_, counts_, &context);
+  }
+  // A value that a check compares with: that of a slot.
+  static plan::Template slot(plan::SlotId id) {
+    plan::Piece piece;
+    piece.kind = plan::Piece::Kind::kSlot;
+    piece.slot = id;
+    return {{piece}};
   }
   bool holds(const Check& one, const http1::Response& given) {
     step_.checks = {one};
@@ -54,6 +63,7 @@ class Evaluating : public testing::Test {
   BodyReaders readers_;
   http1::CookieJar cookies_;
   Values values_{4};
+  Prng prng_{1};
   std::vector<metrics::CheckCount> counts_;
   http1::BufferPool pool_;
   std::string head_, body_;
@@ -226,6 +236,117 @@ TEST_F(Evaluating, a_body_is_valid_json_or_not) {
   EXPECT_FALSE(holds(valid, response(200, R"({"a": [1, 2})")));
   EXPECT_FALSE(holds(valid, response(200, R"({"a": 1} x)")));
   EXPECT_FALSE(holds(valid, response(200, "")));
+}
+
+TEST_F(Evaluating, texts_that_are_numbers_are_ordered_as_numbers) {
+  Check count = check(Check::Subject::kHeader, Comparison::kGreater, {std::string("9")});
+  count.header = "X-Count";
+  EXPECT_TRUE(holds(count, response(200, "", "X-Count: 10\r\n")));
+  EXPECT_FALSE(holds(count, response(200, "", "X-Count: 8.5\r\n")));
+}
+
+TEST_F(Evaluating, a_rendered_value_is_what_its_text_says) {
+  const auto json = [&](Comparison comparison) {
+    Check made = check(Check::Subject::kJson, comparison, {slot(0)});
+    made.path = key("v");
+    return made;
+  };
+  const auto with = [&](const char* text, const Check& one, const http1::Response& given) {
+    values_.set(0, text);
+    return holds(one, given);
+  };
+  EXPECT_TRUE(with("5", json(Comparison::kEqual), response(200, R"({"v": 5.0})")));
+  EXPECT_TRUE(with("5", json(Comparison::kEqual), response(200, R"({"v": "5"})")));
+  EXPECT_FALSE(with("6", json(Comparison::kEqual), response(200, R"({"v": 5})")));
+  EXPECT_TRUE(with("true", json(Comparison::kEqual), response(200, R"({"v": true})")));
+  EXPECT_TRUE(with("null", json(Comparison::kEqual), response(200, R"({"v": null})")));
+  EXPECT_TRUE(with("5", json(Comparison::kNotEqual), response(200, R"({"v": 6})")));
+  EXPECT_TRUE(with("b", check(Check::Subject::kBody, Comparison::kContains, {slot(0)}), response(200, "abc")));
+  EXPECT_TRUE(with("404", check(Check::Subject::kStatus, Comparison::kEqual, {slot(0)}), response(404, "")));
+  EXPECT_TRUE(with("1KiB", check(Check::Subject::kBodySize, Comparison::kLess, {slot(0)}), response(200, "abc")));
+  EXPECT_TRUE(with("6ms", check(Check::Subject::kDuration, Comparison::kLess, {slot(0)}), response(200, "")));
+  EXPECT_FALSE(with("5ms", check(Check::Subject::kDuration, Comparison::kLess, {slot(0)}), response(200, "")));
+  EXPECT_FALSE(with("soon", check(Check::Subject::kStatus, Comparison::kNotEqual, {slot(0)}), response(200, "")))
+      << "a check that needs a number and has none fails";
+  values_.clear();
+  EXPECT_FALSE(holds(json(Comparison::kNotEqual), response(200, R"({"v": 6})"))) << "the value is missing";
+}
+
+TEST_F(Evaluating, a_check_may_compare_with_what_its_own_step_extracts) {
+  plan::Extract extract;
+  extract.path = key("a");
+  step_.extracts = {extract};
+  Check same = check(Check::Subject::kJson, Comparison::kEqual, {slot(0)});
+  same.path = key("b");
+  EXPECT_TRUE(holds(same, response(200, R"({"a": 1, "b": 1})")));
+  EXPECT_FALSE(holds(same, response(200, R"({"a": 1, "b": 2})")));
+}
+
+TEST_F(Evaluating, a_status_may_be_allowed_by_a_rendered_value) {
+  step_.checks = {check(Check::Subject::kStatus, Comparison::kEqual, {slot(0)})};
+  values_.set(0, "404");
+  const RenderContext context{values_, 7, 0, WallTime{}, prng_};
+  Evaluator evaluator(step_, readers_);
+  EXPECT_TRUE(evaluator.needs_context());
+  EXPECT_FALSE(evaluator.is_failure(response(404, ""), &context));
+  EXPECT_TRUE(evaluator.is_failure(response(500, ""), &context));
+  step_.checks = {check(Check::Subject::kStatus, Comparison::kEqual, {404.0})};
+  EXPECT_FALSE(Evaluator(step_, readers_).needs_context());
+}
+
+TEST_F(Evaluating, pages_are_checked_by_xpath) {
+  const auto xpath = [&](const char* expression, Comparison comparison, std::vector<plan::Literal> any_of = {}) {
+    Check made = check(Check::Subject::kXpath, comparison, std::move(any_of));
+    made.pattern = expression;
+    return made;
+  };
+  const std::string page = "<h1>\n Shop </h1><ul><li>1<li>12</ul>";
+  EXPECT_TRUE(holds(xpath("//h1", Comparison::kEqual, {std::string("Shop")}), response(200, page)));
+  EXPECT_FALSE(holds(xpath("//h1", Comparison::kEqual, {std::string("Sho")}), response(200, page)));
+  EXPECT_TRUE(holds(xpath("//h1", Comparison::kMatches, {std::string("^S.*p$")}), response(200, page)));
+  EXPECT_TRUE(holds(xpath("//li[2]", Comparison::kGreater, {9.0}), response(200, page)));
+  EXPECT_TRUE(holds(xpath("//h2", Comparison::kAbsent), response(200, page)));
+  EXPECT_FALSE(holds(xpath("//h2", Comparison::kExists), response(200, page)));
+  EXPECT_FALSE(holds(xpath("//h2", Comparison::kNotEqual, {std::string("x")}), response(200, page)));
+  EXPECT_FALSE(holds(xpath("//h2", Comparison::kAbsent), response(200, ""))) << "there is no page";
+  Check items = xpath("//li", Comparison::kEqual, {2.0});
+  items.counts = true;
+  EXPECT_TRUE(holds(items, response(200, page)));
+  EXPECT_FALSE(holds(items, response(200, page + "<li>")));
+}
+
+TEST_F(Evaluating, the_number_of_values_is_compared) {
+  Check ids = check(Check::Subject::kJson, Comparison::kGreaterEqual, {2.0});
+  ids.path = plan::parse_json_path("$..id").value();
+  ids.counts = true;
+  EXPECT_TRUE(holds(ids, response(200, R"({"a": [{"id": 1}, {"id": 2}]})")));
+  EXPECT_FALSE(holds(ids, response(200, R"({"a": [{"id": 1}]})")));
+  ids.comparison = Comparison::kEqual;
+  ids.any_of = {0.0};
+  EXPECT_TRUE(holds(ids, response(200, "[]")));
+  EXPECT_FALSE(holds(ids, response(200, "[1"))) << "it is no JSON";
+}
+
+TEST_F(Evaluating, an_extraction_takes_one_or_all_of_several_values) {
+  const std::string body = R"({"a": [{"id": 1.5}, {"id": "x\"y"}, {"id": [true, null]}], "b": {"id": {}}})";
+  const auto taken = [&](plan::Take take, const std::string& from) {
+    plan::Extract extract;
+    extract.path = plan::parse_json_path("$.a[*].id").value();
+    extract.take = take;
+    step_.extracts = {extract};
+    evaluate(response(200, from));
+    return values_.has(0) ? std::string(values_.get(0)) : "(none)";
+  };
+  EXPECT_EQ(taken(plan::Take::kAll, body), R"([1.5,"x\"y",[true,null]])");
+  EXPECT_EQ(taken(plan::Take::kCount, body), "3");
+  EXPECT_EQ(taken(plan::Take::kFirst, body), "1.5");
+  std::set<std::string> drawn;
+  for (int i = 0; i < 100; ++i) drawn.insert(taken(plan::Take::kRandom, body));
+  EXPECT_EQ(drawn, (std::set<std::string>{"1.5", "x\"y", "[true, null]"}));
+  EXPECT_EQ(taken(plan::Take::kAll, "{}"), "[]");
+  EXPECT_EQ(taken(plan::Take::kCount, "{}"), "0");
+  EXPECT_EQ(taken(plan::Take::kRandom, "{}"), "(none)");
+  EXPECT_EQ(taken(plan::Take::kAll, "{"), "(none)");
 }
 
 TEST_F(Evaluating, of_a_path_of_several_values_the_first_counts) {

@@ -36,7 +36,7 @@ task<void> Executors::run(WorkflowRun& run, Instant start, Instant from) {
 // False: nothing of it may begin any more.
 bool Executors::begins(WorkflowRun& run, Duration length) {
   run.end = run.start + length;
-  if (run.from >= run.last()) return false;
+  if (run.from >= run.last() || !run.has_rows()) return false;
   if (!state_.stopped.cancelled()) runtime_.timers().arm(run.overtime, run.last() + run.workflow.graceful_stop);
   return true;
 }
@@ -44,6 +44,7 @@ bool Executors::begins(WorkflowRun& run, Duration length) {
 task<void> Executors::once(WorkflowRun& run) {
   run.vus.push_back(std::make_unique<Vu>(1, run.workflow, &run.cancel));
   run.end = run.start;
+  run.vus.back()->row = run.take_row(runtime_.now());
   co_await iteration_.run(run, *run.vus.back(), runtime_.now());
   ++run.left;
 }
@@ -127,6 +128,7 @@ void Executors::begin_arrival(WorkflowRun& run, Vu& vu, Instant due) {
   ++(lag > kLate ? counts.late : counts.on_time);
   counts.start_lag.record(lag);
   vu.due = due;
+  vu.row = run.take_row(runtime_.now());
   vu.working = true;
   vu.called.set();
 }
@@ -139,7 +141,7 @@ void Executors::next_arrival_or_rest(WorkflowRun& run, Vu& vu) {
     charge_dropped(run, now - (run.start + run.schedule->due(run.waiting_from)));
     ++run.waiting_from;
   }
-  if (run.waiting_from < run.arrived && !state_.stopped.cancelled()) {
+  if (run.waiting_from < run.arrived && run.has_rows() && !state_.stopped.cancelled()) {
     const Instant due = run.start + run.schedule->due(run.waiting_from);
     run.counted_to = ++run.waiting_from;
     begin_arrival(run, vu, due);
@@ -223,7 +225,7 @@ task<void> Executors::iterations(WorkflowRun& run, const plan::Iterations& execu
   const uint64_t all = state_.assignment.iterations.value_or(executor.planned(run.part, run.parts));
   for (uint32_t i = 0; i < left.size(); ++i) left[i] = plan::dealt_to(all, i, static_cast<uint32_t>(left.size()));
   co_await live_users(run, executor.vus, nullptr, left);
-  if (state_.stopped.cancelled()) co_return;
+  if (state_.stopped.cancelled() || !run.has_rows()) co_return;
   for (const uint64_t rest : left) state_.window->workflows[run.index].dropped += rest;
 }
 
@@ -266,6 +268,7 @@ task<void> Executors::vu_loop(WorkflowRun& run, Vu& vu, const plan::Delay* pacin
     }
     if (left != nullptr) --*left;
     const Instant began = runtime_.now();
+    vu.row = run.take_row(began);
     vu.working = true;
     task<Flow> iteration = iteration_.run(run, vu, std::min(due.value_or(began), began));
     const bool at_once = iteration.done();

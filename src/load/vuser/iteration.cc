@@ -77,19 +77,21 @@ Status IterationRunner::prepare(WorkflowRun& run) {
     BW_RETURN_IF_ERROR(prepare_code(run, step));
     run.may_leave_out |= step.on_error == plan::OnError::kSkip || !step.conditions.empty();
   }
+  for (const plan::Feed& feed : run.workflow.feeds) {
+    if (feed.ends) run.rows_most = std::min(run.rows_most, plan::dealt_to(feed.feeder->rows(), run.part, run.parts));
+  }
   return {};
 }
 // One row of each file of data for the iteration that begins.
 void IterationRunner::take_rows(WorkflowRun& run, Vu& vu) {
   for (const plan::Feed& feed : run.workflow.feeds) {
     const uint64_t random = feed.pick == plan::Feed::Pick::kRandom ? runtime_.prng().below(feed.feeder->rows()) : 0;
-    const std::string_view row =
-        feed.feeder->row(plan::row_of(feed, run.rows_taken, run.part, run.parts, vu.number, random));
+    const std::string_view row = feed.feeder->row(plan::row_of(feed, vu.row, run.part, run.parts, vu.number, random));
     for (const plan::RowField& field : feed.fields) {
       if (!feed.feeder->read(row, field, vu.values.begin(field.slot))) vu.values.forget(field.slot);
     }
   }
-  ++run.rows_taken;
+  if (vu.row + 1 == run.rows_most) note(run.workflow.name, "its data has no more rows, and 'at_end' is stop");
 }
 
 task<Flow> IterationRunner::run(WorkflowRun& run, Vu& vu, Instant due) {
@@ -268,9 +270,12 @@ IterationRunner::Outcome IterationRunner::record(PreparedStep& step, const http1
                                                  Vu& vu) {
   (response.error == ErrorKind::kNone ? vu.answered : vu.unanswered) = true;
   const Duration service = response.done - response.sent;
-  const bool failed = step.evaluator().is_failure(response);
+  const auto context = evaluation_context(step, vu);
+  const RenderContext* const with = context ? &*context : nullptr;
+  const bool failed = step.evaluator().is_failure(response, with);
   if (step.measured()) count(step.step().id, response, failed, due, vu);
-  const bool all = step.evaluator().evaluate(response, service, vu.session.cookies, vu.values, state_.window->checks);
+  const bool all =
+      step.evaluator().evaluate(response, service, vu.session.cookies, vu.values, state_.window->checks, with);
   return {failed, !failed && all};
 }
 
@@ -423,7 +428,8 @@ task<Flow> IterationRunner::run_code(WorkflowRun& run, Vu& vu, PreparedStep& ste
       co_await client_.exchange(vu.session, code.request(), response, vu.cancel);
       (response.error == ErrorKind::kNone ? vu.answered : vu.unanswered) = true;
       if (step.measured() && code.measured()) {
-        failed = step.evaluator().is_failure(response, code.expected());
+        const auto context = evaluation_context(step, vu);
+        failed = step.evaluator().is_failure(response, context ? &*context : nullptr, code.expected());
         count(code.counts_at(), response, failed, measures ? before : asked, vu);
       } else if (step.measured()) {
         ++state_.window->steps[code.counts_at()].left_out;
@@ -450,8 +456,9 @@ task<Flow> IterationRunner::run_code(WorkflowRun& run, Vu& vu, PreparedStep& ste
     if (site.call().sends && measures) {
       const http1::Response& last = code.last_measured();
       answered = last.error == ErrorKind::kNone;
-      good &=
-          step.evaluator().evaluate(last, last.done - last.sent, vu.session.cookies, vu.values, state_.window->checks);
+      const auto context = evaluation_context(step, vu);
+      good &= step.evaluator().evaluate(last, last.done - last.sent, vu.session.cookies, vu.values,
+                                        state_.window->checks, context ? &*context : nullptr);
       good &= !failed;
     }
     if (answered && !vu.cancel->cancelled()) record_metrics(step, vu);

@@ -57,6 +57,11 @@ class IterationRunner {
   };
   void count(plan::StepId step, const http1::Response& response, bool failed, Instant due, const Vu& vu);
   void watch(plan::StepId step, const http1::Response& response, bool failed, Instant due);
+  // Of the evaluation of a response; nothing when that needs none.
+  std::optional<RenderContext> evaluation_context(PreparedStep& step, const Vu& vu) {
+    if (!step.evaluator().needs_context()) return std::nullopt;
+    return context_for(vu, step.evaluator().mentions_time());
+  }
   Outcome record(PreparedStep& step, const http1::Response& response, Instant due, Vu& vu);
   static bool is_to_be_sent_again(const plan::Retry& retry, const http1::Response& response, bool failed);
   void record_metrics(const PreparedStep& step, const Vu& vu) {

@@ -21,6 +21,8 @@ using Segments = std::span<const JsonSegment>;
 
 // The most values that one search looks at.
 constexpr uint64_t kSearchWorkMax = 20'000'000;
+// How deep it goes at once: a document has at most 1024 levels, and filters within filters begin again at its root.
+constexpr int kSearchDepthMax = 1'200;
 
 struct Nothing {};
 struct Null {};
@@ -61,6 +63,13 @@ class Search {
     return found && left_ > 0;
   }
 
+  // False when that takes too long.
+  template <class Visit>
+  bool each(const plan::JsonQuery& query, const Visit& visit) {
+    walk(root_, query, [&visit](dom::element element) { return !visit(element); });
+    return left_ > 0;
+  }
+
  private:
   // Visits the values of the rest of a query from here on, in their order, until `visit` returns true; then `way_` ends
   // with the way from here to that value. Returns whether it was stopped, also by the limit on its work.
@@ -76,9 +85,16 @@ class Search {
   template <class Visit>
   bool descend(dom::element from, const JsonSegment& segment, Segments rest, const Visit& visit) {
     if (!spend() || select(from, segment, rest, visit)) return true;
-    return each_child(from, [&](dom::element child, const Step& step) {
+    if (depth_ == kSearchDepthMax) {
+      left_ = 0;
+      return true;
+    }
+    ++depth_;
+    const bool stopped = each_child(from, [&](dom::element child, const Step& step) {
       return along(step, [&] { return descend(child, segment, rest, visit); });
     });
+    --depth_;
+    return stopped;
   }
 
   template <class Visit>
@@ -316,6 +332,7 @@ class Search {
   dom::element root_;
   std::vector<Step>& way_;
   uint64_t left_ = kSearchWorkMax;
+  int depth_ = 0;
 };
 
 }  // namespace
@@ -337,6 +354,23 @@ const std::vector<JsonQueries::Step>& JsonQueries::way_to(const plan::JsonQuery&
   state_->way.clear();
   if (!Search(state_->root, state_->way).find(query, number)) state_->way.clear();
   return state_->way;
+}
+
+std::optional<std::size_t> JsonQueries::count(const plan::JsonQuery& query) {
+  std::size_t values = 0;
+  const bool all = Search(state_->root, state_->way).each(query, [&values](dom::element) { return ++values > 0; });
+  return all ? std::optional(values) : std::nullopt;
+}
+
+bool JsonQueries::list(const plan::JsonQuery& query, std::string& out) {
+  out = "[";
+  const bool all = Search(state_->root, state_->way).each(query, [&out](dom::element element) {
+    if (out.size() > 1) out += ',';
+    out += simdjson::to_string(element);
+    return out.size() < kListBytesMax;
+  });
+  out += ']';
+  return all && out.size() <= kListBytesMax;
 }
 
 }  // namespace bellwether::vuser

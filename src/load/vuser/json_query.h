@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -25,11 +27,16 @@ class JsonQueries {
     std::string_view key;
     int64_t index = 0;
     bool is_index = false;
-    bool has_escapes = true;  // for all that is known
   };
   // The way to a value of the query, counted from 0; empty when it has none, or the search takes too long. REQUIRES
   // that open() returned true.
   const std::vector<Step>& way_to(const plan::JsonQuery& query, std::size_t number = 0);
+  // The number of its values; nothing when the search takes too long. REQUIRES as above.
+  std::optional<std::size_t> count(const plan::JsonQuery& query);
+  // Its values as a JSON list, of at most kListBytesMax. False when that takes too long or is too long. REQUIRES as
+  // above.
+  bool list(const plan::JsonQuery& query, std::string& out);
+  static constexpr std::size_t kListBytesMax = 16u << 20;
 
  private:
   struct State;

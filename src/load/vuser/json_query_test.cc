@@ -250,6 +250,46 @@ TEST_F(JsonQuerying, valid_means_all_of_the_document) {
   }
 }
 
+TEST_F(JsonQuerying, all_values_are_counted_and_listed) {
+  ASSERT_TRUE(queries_.open(padded(kStore)));
+  std::string out;
+  const auto many = [](const char* path) { return *plan::parse_json_path(path)->many; };
+  EXPECT_EQ(queries_.count(many("$..price")), 5u);
+  EXPECT_TRUE(queries_.list(many("$..price"), out));
+  EXPECT_EQ(out, "[8.95,12.99,8.99,22.99,399]");
+  EXPECT_TRUE(queries_.list(many("$..bicycle"), out));
+  EXPECT_EQ(out, R"([{"color":"red","price":399}])");
+  EXPECT_TRUE(queries_.list(many("$..none"), out));
+  EXPECT_EQ(out, "[]");
+  EXPECT_EQ(queries_.count(many("$..none")), 0u);
+}
+
+TEST_F(JsonQuerying, a_list_has_an_end) {
+  // Each of a thousand levels holds all levels below it, and a long text at the bottom.
+  std::string deep = '"' + std::string(100'000, 'x') + '"';
+  for (int i = 0; i < 1'000; ++i) deep = "[" + deep + "]";
+  ASSERT_TRUE(queries_.open(padded(deep)));
+  std::string out;
+  EXPECT_FALSE(queries_.list(*plan::parse_json_path("$..*")->many, out));
+  EXPECT_LT(out.size(), JsonQueries::kListBytesMax + 200'000);
+  EXPECT_EQ(queries_.count(*plan::parse_json_path("$..*")->many), 1'000u);
+}
+
+// Each filter begins again at the root, and goes on only at the bottom of the document.
+TEST_F(JsonQuerying, filters_within_filters_go_only_so_deep) {
+  std::string document = R"({"x": 1})";
+  for (int i = 0; i < 1'000; ++i) document = R"({"a":)" + document + "}";
+  const auto nested = [](int filters) {
+    std::string path = "1 == 1";
+    for (int i = 0; i < filters; ++i) path = "@.x && $..[?" + path + "]";
+    return "$..[?" + path + "]";
+  };
+  ASSERT_TRUE(plan::parse_json_path(nested(30)));
+  ASSERT_TRUE(queries_.open(padded(document)));
+  EXPECT_EQ(queries_.count(*plan::parse_json_path(nested(1))->many), 1u);
+  EXPECT_EQ(queries_.count(*plan::parse_json_path(nested(30))->many), std::nullopt);
+}
+
 TEST_F(JsonQuerying, a_search_without_end_gives_nothing) {
   std::string deep = "1";
   for (int i = 0; i < 200; ++i) deep = "[" + deep + ",1]";

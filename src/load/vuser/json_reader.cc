@@ -1,6 +1,5 @@
 #include "load/vuser/json_reader.h"
 
-#include <algorithm>
 #include <optional>
 #include <simdjson.h>
 
@@ -54,8 +53,9 @@ bool step_into(Source& source, const Step& step, od::value& value) {
   return array.at(static_cast<std::size_t>(index)).get(value) == simdjson::SUCCESS;
 }
 
+// Out of line, and its callers inline: so a check of one value takes the fewest instructions.
 template <class Members, class Steps>
-bool walk(od::document& document, const Steps& steps, od::value& value) {
+[[gnu::noinline]] bool walk(od::document& document, const Steps& steps, od::value& value) {
   document.rewind();
   if (!step_into<Members>(document, steps.front(), value)) return false;
   for (std::size_t i = 1; i < steps.size(); ++i) {
@@ -81,20 +81,22 @@ struct JsonReader::State {
     return *is_valid;
   }
 
-  // The value behind these steps. REQUIRES at least one.
-  template <class Steps>
-  bool reach(const Steps& steps, od::value& value) {
-    const bool plain = std::none_of(steps.begin(), steps.end(), [](const auto& step) { return step.has_escapes; });
-    if (plain && walk<AsWritten>(document, steps, value)) return true;
-    if (!has_escapes) has_escapes = text.find('\\') != std::string_view::npos;
-    return (*has_escapes || !plain) && walk<ByName>(document, steps, value);
+  // The value behind a path; `number`: which, of one that may name several. REQUIRES that it has steps, or names
+  // several.
+  [[gnu::always_inline]] bool reach(const plan::JsonPath& path, std::size_t number, od::value& value) {
+    if (path.many == nullptr && !path.has_escapes && walk<AsWritten>(document, path.steps, value)) return true;
+    return reach_by_name(path, number, value);
   }
 
-  bool reach(const plan::JsonPath& path, od::value& value) {
-    if (path.many == nullptr) return reach(path.steps, value);
-    if (!valid()) return false;
-    const std::vector<JsonQueries::Step>& way = queries.way_to(*path.many);
-    return !way.empty() && reach(way, value);
+ private:
+  [[gnu::noinline]] bool reach_by_name(const plan::JsonPath& path, std::size_t number, od::value& value) {
+    if (path.many != nullptr) {
+      if (!valid()) return false;
+      const std::vector<JsonQueries::Step>& way = queries.way_to(*path.many, number);
+      return !way.empty() && walk<ByName>(document, way, value);
+    }
+    if (!has_escapes) has_escapes = text.find('\\') != std::string_view::npos;
+    return (*has_escapes || path.has_escapes) && walk<ByName>(document, path.steps, value);
   }
 };
 
@@ -170,19 +172,27 @@ JsonReader::Value JsonReader::find(const plan::JsonPath& path) {
     return classify(state_->document);
   }
   od::value value;
-  if (!state_->reach(path, value)) return std::monostate{};
+  if (!state_->reach(path, 0, value)) return std::monostate{};
   return classify(value);
 }
 
-bool JsonReader::find_text(const plan::JsonPath& path, std::string& out) {
+bool JsonReader::find_text(const plan::JsonPath& path, std::string& out, std::size_t number) {
   if (!state_->open) return false;
   if (names_document(path)) {
     state_->document.rewind();
     return append_text(state_->document, out);
   }
   od::value value;
-  if (!state_->reach(path, value)) return false;
+  if (!state_->reach(path, number, value)) return false;
   return append_text(value, out);
+}
+
+std::optional<std::size_t> JsonReader::count(const plan::JsonPath& path) {
+  return state_->open && valid() ? state_->queries.count(*path.many) : std::nullopt;
+}
+
+bool JsonReader::find_list(const plan::JsonPath& path, std::string& out) {
+  return state_->open && valid() && state_->queries.list(*path.many, out);
 }
 
 }  // namespace bellwether::vuser

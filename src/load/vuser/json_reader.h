@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -33,8 +34,15 @@ class JsonReader {
   // The first value of a path that may name several.
   Value find(const plan::JsonPath& path);
 
-  // The value as text: a string without quotes, any other value as in the document. False when it is missing.
-  bool find_text(const plan::JsonPath& path, std::string& out);
+  // The value as text: a string without quotes, any other value as in the document. False when it is missing. `number`:
+  // which value, from 0, of a path that may name several.
+  bool find_text(const plan::JsonPath& path, std::string& out, std::size_t number = 0);
+
+  // The number of values of a path that may name several; nothing when the document is not valid, or the search takes
+  // too long.
+  std::optional<std::size_t> count(const plan::JsonPath& path);
+  // They as a JSON list. False as above, and for a list of more than JsonQueries::kListBytesMax.
+  bool find_list(const plan::JsonPath& path, std::string& out);
 
  private:
   struct State;

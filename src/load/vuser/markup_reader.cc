@@ -7,6 +7,7 @@
 #include <libxml/xpathInternals.h>
 
 #include "core/base/bytes.h"
+#include "core/base/encoding.h"
 
 namespace bellwether::vuser {
 namespace {
@@ -96,18 +97,60 @@ bool MarkupReader::open(std::string_view body, bool is_xml) {
   return document_->context != nullptr;
 }
 
-bool MarkupReader::find_text(const Expression& expression, std::string& out) {
-  if (document_ == nullptr || document_->context == nullptr || expression.parts_->compiled == nullptr) return false;
-  document_->context->opCount = 0;
-  document_->context->node = xmlDocGetRootElement(document_->doc);
-  const std::unique_ptr<xmlXPathObject, void (*)(xmlXPathObject*)> found(
-      xmlXPathCompiledEval(expression.parts_->compiled, document_->context),
-      [](xmlXPathObject* one) { xmlXPathFreeObject(one); });
-  if (found == nullptr) return false;
-  if (found->type != XPATH_NODESET) return OwnText(xmlXPathCastToString(found.get())).assign_to(out);
-  if (found->nodesetval == nullptr || found->nodesetval->nodeNr == 0) return false;
-  xmlXPathNodeSetSort(found->nodesetval);
-  return OwnText(xmlNodeGetContent(found->nodesetval->nodeTab[0])).assign_to(out);
+// The result of an expression.
+class MarkupReader::Found {
+ public:
+  Found(Document* document, const Expression& expression) {
+    if (document == nullptr || document->context == nullptr || expression.parts_->compiled == nullptr) return;
+    document->context->opCount = 0;
+    document->context->node = xmlDocGetRootElement(document->doc);
+    object_ = xmlXPathCompiledEval(expression.parts_->compiled, document->context);
+    if (object_ != nullptr && nodes() != nullptr) xmlXPathNodeSetSort(nodes());
+  }
+  Found(const Found&) = delete;
+  Found& operator=(const Found&) = delete;
+  ~Found() { xmlXPathFreeObject(object_); }
+
+  bool is_there() const { return object_ != nullptr; }
+  // REQUIRES is_there().
+  std::size_t size() const {
+    if (object_->type != XPATH_NODESET) return 1;
+    return nodes() == nullptr ? 0 : static_cast<std::size_t>(nodes()->nodeNr);
+  }
+  // REQUIRES number < size().
+  bool text(std::size_t number, std::string& out) const {
+    if (object_->type != XPATH_NODESET) return OwnText(xmlXPathCastToString(object_)).assign_to(out);
+    return OwnText(xmlNodeGetContent(nodes()->nodeTab[number])).assign_to(out);
+  }
+
+ private:
+  xmlNodeSetPtr nodes() const { return object_->nodesetval; }
+  xmlXPathObjectPtr object_ = nullptr;
+};
+
+bool MarkupReader::find_text(const Expression& expression, std::string& out, std::size_t number) {
+  const Found found(document_.get(), expression);
+  return found.is_there() && number < found.size() && found.text(number, out);
+}
+
+std::optional<std::size_t> MarkupReader::count(const Expression& expression) {
+  const Found found(document_.get(), expression);
+  return found.is_there() ? std::optional(found.size()) : std::nullopt;
+}
+
+bool MarkupReader::find_list(const Expression& expression, std::string& out) {
+  const Found found(document_.get(), expression);
+  if (!found.is_there()) return false;
+  out = "[";
+  std::string text;
+  for (std::size_t i = 0; i < found.size() && out.size() < kListBytesMax; ++i) {
+    if (!found.text(i, text)) continue;
+    out += out.size() > 1 ? ",\"" : "\"";
+    append_json_text(text, out);
+    out += '"';
+  }
+  out += ']';
+  return out.size() <= kListBytesMax;
 }
 
 void MarkupReader::close() { document_.reset(); }

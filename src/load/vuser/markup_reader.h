@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -31,13 +32,19 @@ class MarkupReader {
   // Reads a document for the following calls of find_text(); `is_xml`: not as HTML, which forgives everything. False
   // when it is none. It never reads other resources.
   bool open(std::string_view body, bool is_xml);
-  // The text of the first node that the expression gives, or its number, text or truth. False when it gives no node, or
-  // takes too long.
-  bool find_text(const Expression& expression, std::string& out);
+  // The text of a node that the expression gives, from 0, or its number, text or truth. False when it gives no such
+  // node, or takes too long.
+  bool find_text(const Expression& expression, std::string& out, std::size_t number = 0);
+  // The number of its nodes, 1 for another result; nothing when it takes too long.
+  std::optional<std::size_t> count(const Expression& expression);
+  // All its texts as a JSON list of at most kListBytesMax. False when that takes too long or is too long.
+  bool find_list(const Expression& expression, std::string& out);
+  static constexpr std::size_t kListBytesMax = 16u << 20;
   void close();
 
  private:
   struct Document;
+  class Found;
   std::unique_ptr<Document> document_;
 };
 

@@ -1,6 +1,8 @@
 #include "load/vuser/markup_reader.h"
 
+#include <functional>
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include "load/plan/selectors.h"
 
@@ -25,6 +27,17 @@ class Markup : public testing::Test {
   }
   std::string select(std::string_view css, std::string_view attribute = {}) {
     return find(*plan::css_to_xpath(css, attribute));
+  }
+  // Runs it in a thread of its own.
+  static void on_small_stack(const std::function<void()>& work) {
+    pthread_attr_t small;
+    pthread_attr_init(&small);
+    pthread_attr_setstacksize(&small, 2 << 20);
+    pthread_t thread{};
+    const auto run = [](void* what) -> void* { return (*static_cast<const std::function<void()>*>(what))(), nullptr; };
+    ASSERT_EQ(pthread_create(&thread, &small, run, const_cast<std::function<void()>*>(&work)), 0);
+    pthread_join(thread, nullptr);
+    pthread_attr_destroy(&small);
   }
   MarkupReader reader_;
 };
@@ -87,6 +100,46 @@ TEST_F(Markup, counting_siblings_has_an_end) {
   for (int i = 0; i < 30'000; ++i) page += "<li>";
   EXPECT_EQ(find(*plan::css_to_xpath("li:nth-of-type(29999)", ""), page), "(nothing)");
   EXPECT_EQ(find("same-before(1)", page), "(nothing)");
+}
+
+TEST_F(Markup, all_nodes_are_counted_and_listed) {
+  ASSERT_TRUE(reader_.open(kPage, false));
+  std::string out;
+  EXPECT_EQ(reader_.count(MarkupReader::Expression("//a")), 2u);
+  EXPECT_EQ(reader_.count(MarkupReader::Expression("//none")), 0u);
+  EXPECT_TRUE(reader_.find_list(MarkupReader::Expression("//meta/@content | //a/@href"), out));
+  EXPECT_EQ(out, R"(["t\"1","/1","/2?x=1&y=2"])");
+  EXPECT_TRUE(reader_.find_list(MarkupReader::Expression("//none"), out));
+  EXPECT_EQ(out, "[]");
+  EXPECT_TRUE(reader_.find_list(MarkupReader::Expression("count(//a)"), out));
+  EXPECT_EQ(out, "[\"2\"]");
+  EXPECT_TRUE(reader_.find_text(MarkupReader::Expression("//a/@href"), out, 1));
+  EXPECT_EQ(out, "/2?x=1&y=2");
+  EXPECT_FALSE(reader_.find_text(MarkupReader::Expression("//a/@href"), out, 2));
+}
+
+// A load thread has a stack of 8 MiB.
+TEST_F(Markup, deep_pages_and_long_expressions_need_little_stack) {
+  std::string page;
+  for (int i = 0; i < 20'000; ++i) page += "<div>";
+  std::string selector = "div";
+  while (selector.size() + 6 < 4096) selector += ">div";
+  std::string xpath = "//div";
+  while (xpath.size() + 7 < 16384) xpath += "[*]/div";
+  const auto css = plan::css_to_xpath(selector, "");
+  ASSERT_TRUE(css);
+  const std::string nested = std::string(8'000, '(') + "1" + std::string(8'000, ')');
+  EXPECT_FALSE(plan::check_xpath(nested));
+  std::string found;
+  on_small_stack([&] {
+    EXPECT_TRUE(reader_.open(page, false));
+    for (const std::string& one : {*css, xpath}) {
+      if (plan::check_xpath(one)) found += std::to_string(reader_.count(MarkupReader::Expression(one)).has_value());
+    }
+    reader_.close();
+    EXPECT_FALSE(reader_.open("<a>" + page, true));
+  });
+  EXPECT_FALSE(found.empty());
 }
 
 TEST_F(Markup, xml_reads_nothing_from_outside) {

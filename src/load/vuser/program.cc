@@ -200,4 +200,18 @@ bool CodeRun::json_text(const plan::JsonPath& path, std::string& out) {
   return last_->status != 0 && reader.open(last_->body) && reader.find_text(path, out);
 }
 
+bool CodeRun::json_list(const plan::JsonPath& path, std::string& out) {
+  JsonReader& reader = site_->thread().readers.json;
+  return last_->status != 0 && reader.open(last_->body) && reader.find_list(path, out);
+}
+
+bool CodeRun::markup_text(const MarkupReader::Expression& expression, std::string& out) {
+  MarkupReader& reader = site_->thread().readers.markup;
+  if (last_->status == 0) return false;
+  const bool is_xml = looks_like_xml(last_->head().header("content-type"), last_->body);
+  const bool found = reader.open(last_->body, is_xml) && reader.find_text(expression, out);
+  reader.close();
+  return found;
+}
+
 }  // namespace bellwether::vuser

@@ -159,6 +159,10 @@ class CodeRun {
   // A value of the last response's body. `text`: as written, without quotes. Missing: monostate.
   JsonReader::Value json(const plan::JsonPath& path);
   bool json_text(const plan::JsonPath& path, std::string& out);
+  // All values of a path that may name several, as a JSON list. False as JsonReader::find_list().
+  bool json_list(const plan::JsonPath& path, std::string& out);
+  // What an expression gives of the last response's body, which is read anew each time.
+  bool markup_text(const MarkupReader::Expression& expression, std::string& out);
   Prng& prng() const { return site_->thread().runtime.prng(); }
 
   // --- what a program may say --------------------------------------------------------------------------------------

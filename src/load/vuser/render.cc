@@ -226,6 +226,15 @@ bool append_escaped(std::string_view text, plan::Escape escape, std::string& out
   return false;
 }
 
+// False: a value of the function is missing, or not what it takes, or the result does not fit its surroundings.
+bool append_derived(const plan::Piece& piece, const RenderContext& context, std::string& out) {
+  std::string key;
+  std::string value;
+  if (!render(piece.derived->key, context, key) || !render(piece.derived->value, context, value)) return false;
+  const auto made = plan::derive(*piece.derived, key, value);
+  return made && append_escaped(*made, piece.escape, out);
+}
+
 // False: the element does not fit its surroundings.
 bool append_list(const plan::Piece& piece, const RenderContext& context, std::string& out) {
   const auto& elements = piece.list->elements;
@@ -290,6 +299,9 @@ bool render(const plan::Template& source, const RenderContext& context, std::str
         if (!context.values.has(piece.slot)) return false;
         if (!append_escaped(context.values.get(piece.slot), piece.escape, out)) return false;
         break;
+      case plan::Piece::Kind::kDerived:
+        if (!append_derived(piece, context, out)) return false;
+        break;
     }
   }
   return true;
@@ -298,6 +310,8 @@ bool render(const plan::Template& source, const RenderContext& context, std::str
 bool mentions_time(const plan::Template& source) {
   for (const plan::Piece& piece : source.pieces) {
     if (piece.kind == plan::Piece::Kind::kBuiltin && tells_time(piece.builtin)) return true;
+    const plan::Derived* const derived = piece.derived.get();
+    if (derived != nullptr && (mentions_time(derived->key) || mentions_time(derived->value))) return true;
   }
   return false;
 }

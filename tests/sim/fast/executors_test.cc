@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 
+#include "load/plan/load_testing.h"
 #include "load/plan/schedule.h"
 #include "tests/sim/fast/parts.h"
 
@@ -24,12 +25,7 @@ struct Lived {
   Duration ended;
 };
 
-Lived live_pieces(const std::string& executor, Duration answers_after, std::vector<Piece> pieces,
-                  const std::string& more = {}) {
-  Ground ground(1, workflow(executor, more));
-  ground.answers_after = answers_after;
-  ground.pieces = std::move(pieces);
-  ground.live(Duration::minutes(2));
+Lived lived(const Ground& ground) {
   Lived out;
   for (const Piece& piece : ground.pieces) {
     out.iterations += piece.counted.iterations;
@@ -39,6 +35,15 @@ Lived live_pieces(const std::string& executor, Duration answers_after, std::vect
   out.by_user = ground.by_target();
   for (const auto& [target, at] : ground.requests) out.all.push_back(at);
   return out;
+}
+
+Lived live_pieces(const std::string& executor, Duration answers_after, std::vector<Piece> pieces,
+                  const std::string& more = {}) {
+  Ground ground(1, workflow(executor, more));
+  ground.answers_after = answers_after;
+  ground.pieces = std::move(pieces);
+  ground.live(Duration::minutes(2));
+  return lived(ground);
 }
 
 // `more`: of the step.
@@ -355,6 +360,56 @@ TEST(Pauses, one_seed_gives_one_run) {
   const std::string paced = "vus: 3, duration: 20s, pacing: {exponential: {mean: 1s, max: 4s}}";
   const std::string thinks = ", think: {lognormal: {median: 300ms, sigma: 0.8, max: 2s}}";
   EXPECT_EQ(live(paced, Duration::millis(10), 1, thinks).all, live(paced, Duration::millis(10), 1, thinks).all);
+}
+
+// --- rows that end ---------------------------------------------------------------------------------------------------
+
+// What reached the server, of so many rows of a file with 'at_end: stop'.
+Lived live_rows(const std::string& executor, int rows, uint32_t parts, Duration answers_after) {
+  plan::TestSources sources("data: {ids: {csv: ids.csv, at_end: stop}}\nworkflows: {w: {" + executor +
+                            ", steps: {one: {http: {get: \"http://10.0.0.1/${ids.n}\"}}}}}\n");
+  std::string& file = sources.world.files["ids.csv"];
+  file = "n\n";
+  for (int i = 0; i < rows; ++i) file += std::to_string(i) + "\n";
+  auto plan = sources.load();
+  EXPECT_TRUE(plan.has_value()) << executor;
+  Ground ground(1, workflow("vus: 1, duration: 1s", ""));
+  if (plan) ground.plan = std::move(*plan);
+  ground.answers_after = answers_after;
+  ground.pieces.resize(parts);
+  for (uint32_t part = 0; part < parts; ++part) {
+    ground.pieces[part].assignment = {.part = part, .parts = parts, .workflows = {}};
+  }
+  ground.live(Duration::minutes(2));
+  return lived(ground);
+}
+
+TEST(Rows, each_is_taken_once_by_every_executor_which_then_ends) {
+  for (const char* executor :
+       {"vus: 2, duration: 1m", "vus: 2, duration: 1m, pacing: 1s",
+        "executor: ramping-vus, start_vus: 2, stages: [{duration: 1m, target: 2}]",
+        "executor: shared-iterations, vus: 2, iterations: 100", "executor: per-vu-iterations, vus: 2, iterations: 100",
+        "rate: 5/s, duration: 1m, vus: 2", "executor: externally-controlled, vus: 2, duration: 1m"}) {
+    for (const uint32_t parts : {1u, 2u}) {
+      const Lived seen = live_rows(executor, 10, parts, Duration::millis(100));
+      EXPECT_EQ(seen.by_user.size(), 10u) << executor << " in " << parts;
+      EXPECT_EQ(seen.all.size(), 10u) << executor << " in " << parts;
+      EXPECT_EQ(seen.iterations, 10u) << executor << " in " << parts;
+      EXPECT_EQ(seen.dropped, 0u) << executor << " in " << parts;
+      EXPECT_LT(seen.ended, Duration::seconds(20)) << executor << " in " << parts;
+    }
+  }
+}
+
+TEST(Rows, a_part_without_a_row_begins_nothing) {
+  EXPECT_EQ(live_rows("vus: 2, duration: 1m", 1, 2, Duration::millis(100)).all.size(), 1u);
+}
+
+TEST(Rows, arrivals_that_wait_take_rows_and_those_after_the_last_do_not) {
+  const Lived seen = live_rows("rate: 10/s, duration: 1m, vus: 1, max_wait: 30s", 3, 1, Duration::seconds(3));
+  EXPECT_EQ(seen.by_user.size(), 3u);
+  EXPECT_EQ(seen.iterations, 3u);
+  EXPECT_LT(seen.ended, Duration::seconds(20));
 }
 
 }  // namespace

@@ -51,13 +51,16 @@ std::optional<int64_t> parse_decimal(std::string_view text) {
   return is_negative ? -value : value;
 }
 
+using Argument = TransformCall::Argument;
+
 // The text between the parentheses: bare words, and texts in quotes of either kind.
 class ArgumentReader {
  public:
-  explicit ArgumentReader(std::string_view text) : text_(text) {}
+  // `nested`: the words are expressions, with commas of their own in brackets and quotes.
+  ArgumentReader(std::string_view text, bool nested) : text_(text), nested_(nested) {}
 
-  tl::expected<std::vector<std::string>, Problem> read() {
-    std::vector<std::string> out;
+  tl::expected<std::vector<Argument>, Problem> read() {
+    std::vector<Argument> out;
     skip_spaces();
     if (text_.empty()) return out;
     while (true) {
@@ -77,7 +80,29 @@ class ArgumentReader {
     while (text_.starts_with(' ')) text_.remove_prefix(1);
   }
 
-  tl::expected<std::string, Problem> read_one() {
+  // The length of the bare word.
+  std::size_t word_end() const {
+    if (!nested_) return std::min(text_.find(','), text_.size());
+    int depth = 0;
+    char quote = '\0';
+    for (std::size_t i = 0; i < text_.size(); ++i) {
+      const char c = text_[i];
+      if (quote != '\0') {
+        if (c == quote) quote = '\0';
+      } else if (c == '\'' || c == '"') {
+        quote = c;
+      } else if (c == '(' || c == '[') {
+        ++depth;
+      } else if (c == ')' || c == ']') {
+        --depth;
+      } else if (c == ',' && depth <= 0) {
+        return i;
+      }
+    }
+    return text_.size();
+  }
+
+  tl::expected<Argument, Problem> read_one() {
     skip_spaces();
     if (text_.starts_with('"') || text_.starts_with('\'')) {
       const std::size_t end = text_.find(text_.front(), 1);
@@ -85,21 +110,33 @@ class ArgumentReader {
         return tl::unexpected(Problem{.message = "a text in a template is not closed: " + in_quotes(text_),
                                       .hint = "a text that contains } or both kinds of quotes cannot stand there"});
       }
-      std::string out(text_.substr(1, end - 1));
+      Argument out{.text = std::string(text_.substr(1, end - 1)), .is_text = true};
       text_.remove_prefix(end + 1);
       return out;
     }
-    const std::size_t end = std::min(text_.find(','), text_.size());
+    const std::size_t end = word_end();
     const std::string_view word = trim(text_.substr(0, end));
     if (word.empty()) {
       return tl::unexpected(Problem{.message = "an argument in a template is empty", .hint = "write '' for no text"});
     }
     text_.remove_prefix(end);
-    return std::string(word);
+    return Argument{.text = std::string(word)};
   }
 
   std::string_view text_;
+  bool nested_;
 };
+
+// The arguments in the parentheses, which must end the expression.
+tl::expected<std::vector<Argument>, Problem> read_arguments(std::string_view name, std::string_view written,
+                                                            std::string_view arguments, bool nested) {
+  if (!arguments.ends_with(')')) {
+    return tl::unexpected(Problem{.message = fmt::format("{} is written ${{{}}}", in_quotes(name), written),
+                                  .found = in_quotes(std::string(name) + std::string(arguments)),
+                                  .hint = "a text there cannot contain }"});
+  }
+  return ArgumentReader(arguments.substr(1, arguments.size() - 2), nested).read();
+}
 
 std::string written(const BuiltinEntry& entry) { return fmt::format("${{{}}}", entry.written); }
 
@@ -193,12 +230,8 @@ Made make(const BuiltinEntry& entry, std::string_view arguments) {
   if (entry.arguments == Arguments::kNone) return arguments.empty() ? Made(piece) : wrong_form(entry);
   std::vector<std::string> given;
   if (!arguments.empty()) {
-    if (!arguments.ends_with(')')) {
-      return tl::unexpected(Problem{.message = fmt::format("{} is written {}", in_quotes(entry.name), written(entry)),
-                                    .found = in_quotes(std::string(entry.name) + std::string(arguments)),
-                                    .hint = "a text there cannot contain }"});
-    }
-    BW_TRY(given, ArgumentReader(arguments.substr(1, arguments.size() - 2)).read());
+    BW_TRY(const auto read, read_arguments(entry.name, entry.written, arguments, false));
+    for (const Argument& one : read) given.push_back(one.text);
   }
   switch (entry.arguments) {
     case Arguments::kWhole:
@@ -218,11 +251,23 @@ Made unknown(std::string_view name, bool is_fake) {
     const bool has_prefix = entry.name.find('.') != std::string_view::npos;
     if (is_fake ? has_prefix : entry.arguments != Arguments::kNone) names.push_back(entry.name);
   }
+  for (const scenario::TransformEntry& entry : scenario::kTransforms) {
+    if (!is_fake) names.push_back(entry.name);
+  }
   return tl::unexpected(Problem{
       .message =
           fmt::format("{}{} in a template", is_fake ? "unknown made-up value " : "unknown function ", in_quotes(name)),
       .expected = scenario::one_of(names),
       .hint = scenario::did_you_mean(name, names)});
+}
+
+// "hash.sha255", which is none: a misspelt one.
+bool is_like_transform(std::string_view name) {
+  const std::size_t dot = name.find('.');
+  if (dot == std::string_view::npos || !scenario::is_value_name(name.substr(dot + 1))) return false;
+  return std::any_of(
+      scenario::kTransforms.begin(), scenario::kTransforms.end(),
+      [&](const scenario::TransformEntry& entry) { return entry.name.starts_with(name.substr(0, dot + 1)); });
 }
 
 }  // namespace
@@ -235,7 +280,22 @@ std::optional<Made> parse_builtin(std::string_view expression) {
   }
   const std::size_t dot = name.find('.');
   if (scenario::is_taken_prefix(name.substr(0, dot))) return unknown(name, true);
-  if (open < expression.size() && scenario::is_value_name(name)) return unknown(name, false);
+  if (open < expression.size() && (scenario::is_value_name(name) || is_like_transform(name))) {
+    return unknown(name, false);
+  }
+  return std::nullopt;
+}
+
+std::optional<tl::expected<TransformCall, Problem>> parse_transform(std::string_view expression) {
+  const std::size_t open = expression.find('(');
+  if (open == std::string_view::npos) return std::nullopt;
+  const std::string_view name = trim(expression.substr(0, open));
+  for (const scenario::TransformEntry& entry : scenario::kTransforms) {
+    if (entry.name != name) continue;
+    auto arguments = read_arguments(entry.name, entry.written, expression.substr(open), true);
+    if (!arguments) return tl::unexpected(std::move(arguments.error()));
+    return TransformCall{&entry, std::move(*arguments)};
+  }
   return std::nullopt;
 }
 

@@ -42,6 +42,9 @@ TEST(Builtin, each_is_in_the_table_of_the_documentation_and_no_other) {
   for (const scenario::BuiltinEntry& entry : scenario::kBuiltins) {
     known.push_back("| `${" + std::string(entry.written) + "}` | " + std::string(entry.makes) + " |");
   }
+  for (const scenario::TransformEntry& entry : scenario::kTransforms) {
+    known.push_back("| `${" + std::string(entry.written) + "}` | " + std::string(entry.makes) + " |");
+  }
   EXPECT_EQ(told, known);
 }
 
@@ -166,6 +169,71 @@ TEST(Builtin, choices_are_counted_among_the_texts_of_a_plan) {
   TestSources sources(yaml + "}}}");
   EXPECT_NE(sources.errors().find("the texts of the scenario, names replaced and files read, are too long"),
             std::string::npos);
+}
+
+// The body of a step, as show() gives it, after a step "login" that extracts `token`.
+std::string made(const std::string& body) {
+  TestSources sources(
+      "env: {WHO: ann, KEY: Jefe}\nworkflows: {w: {vus: 1, duration: 1s, steps: {\n"
+      "login: {http: {get: 'http://h/'}, extract: {token: {json: $.t}}},\n"
+      "a: {after: login, http: {post: 'http://h/', body: \"" +
+      body + "\"}}}}}\n");
+  const auto plan = sources.load();
+  return plan ? show(*std::get<HttpCall>(plan->workflows[0].steps[1].work).body) : sources.errors();
+}
+
+TEST(Builtin, functions_of_constants_are_constants) {
+  EXPECT_EQ(made("${hash.md5('abc')}"), "900150983cd24fb0d6963f7d28e17f72");
+  EXPECT_EQ(made("x${base64.encode(WHO, ':', 'p,w)')}y"), "xYW5uOnAsdyk=y");
+  EXPECT_EQ(made("${hash.hmac(sha256, KEY, 'what do ya want for nothing?')}"),
+            "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+  EXPECT_EQ(made("${base64.encode_url(hex.decode('fbff'))}"), "-_8");
+  EXPECT_EQ(made("${hex.encode(base64.decode('-_8'))}/${url.encode('a b')}"), "fbff/a%20b");
+  EXPECT_EQ(made("${hex.encode('')}"), "");
+}
+
+TEST(Builtin, functions_of_other_values_wait_for_them) {
+  EXPECT_EQ(made("a ${hash.sha1(WHO, token)}"), "a {of ann{slot 0}}");
+  EXPECT_EQ(made("${hash.hmac('md5', token, vu)}"), "{of {slot 0}{vu}}");
+  EXPECT_EQ(made("${hex.encode(hash.sha1(login.json.$.a['x,(']))}"), "{of {of {slot 1}}}");
+}
+
+TEST(Builtin, wrong_functions_are_refused) {
+  const auto told = [](const std::string& body, const char* words) {
+    return made(body).find(words) != std::string::npos;
+  };
+  EXPECT_TRUE(told("${hash.sha255(token)}", "did you mean 'hash.sha256'?"));
+  EXPECT_TRUE(told("${hash.sha256(tokne)}", "unknown name 'tokne'"));
+  EXPECT_TRUE(told("${hash.sha256()}", "'hash.sha256' needs more values"));
+  EXPECT_TRUE(told("${hash.hmac(sha256, token)}", "'hash.hmac' needs more values"));
+  EXPECT_TRUE(told("${hash.hmac(sha9, token, vu)}", "expected: one of md5, sha1, sha256, sha512"));
+  EXPECT_TRUE(told("${hex.decode('abc')}", "pairs of hexadecimal digits"));
+  EXPECT_TRUE(told("${hex.encode(vu}", "'hex.encode' is written ${hex.encode(VALUE)}"));
+  std::string deep = "vu";
+  for (int i = 0; i < 9; ++i) deep = "hex.encode(" + deep + ")";
+  EXPECT_TRUE(told("${" + deep + "}", "more than 8 functions in each other"));
+}
+
+TEST(Builtin, what_is_named_like_a_function_stays_a_value) {
+  TestSources sources(
+      "workflows: {w: {vus: 1, duration: 1s, steps: {hash: {http: {get: 'http://h/'}, "
+      "extract: {sha256: {json: $.t}}},\nb: {after: hash, http: {get: 'http://h/${hash.sha256}/"
+      "${sha256}/${hash.json.$[?length(@.a) > 1]}'}}}}}\n");
+  EXPECT_EQ(sources.errors(), "");
+}
+
+TEST(Builtin, the_texts_in_functions_are_limited) {
+  std::string yaml = "env: {B: '" + std::string(100'000, 'x') + "'}\nworkflows: {w: {vus: 1, duration: 1s, steps: {\n";
+  std::string values = "vu";
+  for (int i = 0; i < 10; ++i) values += ", B";
+  TestSources sources(yaml + "a: {http: {post: 'http://h/', body: '${hex.encode(" + values + ", " + values +
+                      ")}'}}}}}");
+  EXPECT_NE(sources.errors().find("the constant values of a function are too long"), std::string::npos);
+  for (int i = 0; i < 100; ++i) {
+    yaml += "a" + std::to_string(i) + ": {http: {post: 'http://h/', body: '${hex.encode(" + values + ")}'}},\n";
+  }
+  TestSources many(yaml + "}}}");
+  EXPECT_NE(many.errors().find("names replaced and files read, are too long"), std::string::npos);
 }
 
 TEST(Builtin, names_of_values_and_prefixes_are_kept_free) {

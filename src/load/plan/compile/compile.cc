@@ -363,12 +363,12 @@ void compile_step(const scenario::Step& source, Scope& scope, std::size_t index,
     StepInfo& info = plan.steps[out.id];
     if (info.measured) info.facts.push_back({"url", std::string(call->url.text())});
   }
-  out.checks = compile_checks(source, out.id, plan.checks, compiling.reading);
+  TemplateMaker afterwards(scope, {index, true}, compiling.reading, compiling.plan_bytes);
+  out.checks = compile_checks(source, out.id, templates, afterwards, plan.checks, compiling.reading);
   for (const scenario::Extraction& extraction : source.extracts) {
     const SlotId slot = scope.slot_of(index, extraction.name.text);
     out.extracts.push_back(compile_extract(extraction, slot, compiling.reading));
   }
-  TemplateMaker afterwards(scope, {index, true}, compiling.reading, compiling.plan_bytes);
   compile_records(source, afterwards, compiling, plan, out);
   compile_group(source.name.mark, compiling.reading, plan, workflow, out);
   out.think = source.think;

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/base/bytes.h"
+#include "core/base/overloaded.h"
 #include "core/base/result.h"
 #include "core/base/units.h"
 #include "load/plan/compile/compile_step.h"
@@ -74,6 +75,9 @@ Check::Subject subject_of(scenario::Subject subject) {
     case scenario::Subject::kHeader: return Check::Subject::kHeader;
     case scenario::Subject::kDuration: return Check::Subject::kDuration;
     case scenario::Subject::kUrl: return Check::Subject::kUrl;
+    case scenario::Subject::kCss:
+    case scenario::Subject::kXpath: return Check::Subject::kXpath;
+    case scenario::Subject::kValue: break;  // of no check
   }
   return {};
 }
@@ -100,8 +104,9 @@ ComparisonWords comparison_of(scenario::Operator op) {
   return {};
 }
 
-std::string show(const Literal& literal, scenario::Subject subject) {
+std::string show(const scenario::Literal& literal, scenario::Subject subject) {
   if (const auto* text = std::get_if<std::string>(&literal)) return in_quotes(*text);
+  if (const auto* text = std::get_if<scenario::Text>(&literal)) return in_quotes(text->text);
   if (const auto* flag = std::get_if<bool>(&literal)) return *flag ? "true" : "false";
   const auto* number = std::get_if<double>(&literal);
   if (number == nullptr) return "null";
@@ -111,12 +116,14 @@ std::string show(const Literal& literal, scenario::Subject subject) {
   return {buffer.data(), end};
 }
 
-// "status is 200 or 304", "json $.token exists".
+// "status is 200 or 304", "json $.token exists", "css li count >= 3".
 std::string name_of(const scenario::Condition& condition) {
-  static constexpr std::array<std::string_view, 7> kSubjects{"status", "body",     "size", "json",
-                                                             "header", "duration", "url"};
+  static constexpr std::array<std::string_view, 9> kSubjects{"status",   "body", "size", "json", "header",
+                                                             "duration", "url",  "css",  "xpath"};
   std::string out(kSubjects[static_cast<std::size_t>(condition.subject)]);
   if (!condition.argument.text.empty()) out += " " + condition.argument.text;
+  if (condition.attribute) out += " @" + condition.attribute->text;
+  if (condition.counts) out += " count";
   out += " " + std::string(comparison_of(condition.op).words);
   for (std::size_t i = 0; i < condition.any_of.size(); ++i) {
     constexpr std::size_t kShown = 4;
@@ -126,8 +133,14 @@ std::string name_of(const scenario::Condition& condition) {
   return out;
 }
 
-JsonPath compile_path(const scenario::Text& text, scenario::Reading& reading) {
+// `many`: what counts or picks among several values, and so needs a path that may name them; empty: nothing.
+JsonPath compile_path(const scenario::Text& text, std::string_view many, scenario::Reading& reading) {
   auto path = parse_json_path(text.text);
+  if (path && path->many == nullptr && !many.empty()) {
+    reading.diagnostics.add(text.mark, {.message = fmt::format("{} needs a path that may name several values", many),
+                                        .found = in_quotes(text.text),
+                                        .expected = "a path such as $.items[*] or $..id"});
+  }
   if (path) return std::move(*path);
   reading.diagnostics.add(text.mark,
                           {.message = fmt::format("{} is no JSON path: {}", in_quotes(text.text), path.error().message),
@@ -147,34 +160,46 @@ uint16_t compile_pattern(std::string_view pattern, scenario::Mark mark, scenario
 // The patterns of an operator that takes some.
 void check_patterns(const scenario::Condition& condition, scenario::Reading& reading) {
   if (condition.op != scenario::Operator::kMatches) return;
-  for (const Literal& literal : condition.any_of) {
+  for (const scenario::Literal& literal : condition.any_of) {
     if (const auto* pattern = std::get_if<std::string>(&literal)) {
       compile_pattern(*pattern, condition.mark, reading);
     } else {
       reading.diagnostics.add(condition.mark, {.message = "'matches' takes a regular expression",
                                                .found = show(literal, condition.subject),
-                                               .expected = "a text in quotes"});
+                                               .expected = "a text in quotes that mentions constants only"});
     }
   }
 }
 
-std::string compile_xpath(const scenario::Extraction& extraction, scenario::Reading& reading) {
-  std::string expression = extraction.argument.text;
-  if (extraction.source == scenario::ExtractSource::kCss) {
-    const std::string_view attribute = extraction.attribute ? std::string_view(extraction.attribute->text) : "";
-    auto made = css_to_xpath(expression, attribute);
+// What a condition compares with.
+std::vector<Literal> compile_literals(const scenario::Condition& condition, TemplateMaker& templates) {
+  std::vector<Literal> out;
+  for (const scenario::Literal& literal : condition.any_of) {
+    out.push_back(
+        std::visit(Overloaded{[&](const scenario::Text& text) -> Literal { return templates.make(text, Place::kText); },
+                              [](const auto& constant) -> Literal { return constant; }},
+                   literal));
+  }
+  return out;
+}
+
+// `argument`: a selector of CSS, or an expression.
+std::string compile_xpath(const scenario::Text& argument, bool is_css, const std::optional<scenario::Text>& attribute,
+                          scenario::Reading& reading) {
+  std::string expression = argument.text;
+  if (is_css) {
+    auto made = css_to_xpath(expression, attribute ? std::string_view(attribute->text) : "");
     if (!made) {
       reading.diagnostics.add(
-          extraction.argument.mark,
-          {.message = fmt::format("{} is no selector: {}", in_quotes(expression), made.error().message),
-           .expected = "CSS, such as form input[name=csrf]"});
+          argument.mark, {.message = fmt::format("{} is no selector: {}", in_quotes(expression), made.error().message),
+                          .expected = "CSS, such as form input[name=csrf]"});
       return {};
     }
     expression = std::move(*made);
   }
   const Status good = check_xpath(expression);
   if (!good) {
-    reading.diagnostics.add(extraction.argument.mark,
+    reading.diagnostics.add(argument.mark,
                             {.message = fmt::format("{} is no XPath: {}", in_quotes(expression), good.error().message),
                              .expected = "XPath 1.0, such as //input[@name='csrf']/@value"});
   }
@@ -183,20 +208,26 @@ std::string compile_xpath(const scenario::Extraction& extraction, scenario::Read
 
 }  // namespace
 
-std::vector<Check> compile_checks(const scenario::Step& step, StepId id, std::vector<CheckInfo>& infos,
-                                  scenario::Reading& reading) {
+std::vector<Check> compile_checks(const scenario::Step& step, StepId id, TemplateMaker& before, TemplateMaker& after,
+                                  std::vector<CheckInfo>& infos, scenario::Reading& reading) {
   std::vector<Check> out;
   for (const scenario::Condition& condition : step.checks) {
     Check check;
     check.id = static_cast<CheckId>(infos.size());
     check.subject = subject_of(condition.subject);
     check.comparison = comparison_of(condition.op).comparison;
-    check.any_of = condition.any_of;
+    check.counts = condition.counts;
+    // The status decides whether the request has failed before anything is extracted.
+    check.any_of = compile_literals(condition, check.subject == Check::Subject::kStatus ? before : after);
     if (check.subject == Check::Subject::kJson && check.comparison != Comparison::kValid) {
-      check.path = compile_path(condition.argument, reading);
+      check.path = compile_path(condition.argument, check.counts ? "'count'" : "", reading);
     }
     if (check.subject == Check::Subject::kHeader) check.header = condition.argument.text;
     check_patterns(condition, reading);
+    if (check.subject == Check::Subject::kXpath) {
+      check.pattern =
+          compile_xpath(condition.argument, condition.subject == scenario::Subject::kCss, condition.attribute, reading);
+    }
     infos.push_back({id, name_of(condition)});
     out.push_back(std::move(check));
   }
@@ -217,8 +248,8 @@ std::vector<Condition> compile_conditions(const scenario::Step& step, TemplateMa
   std::vector<Condition> out;
   for (const scenario::Condition& condition : step.conditions) {
     check_patterns(condition, reading);
-    out.push_back(
-        {templates.make(condition.argument, Place::kText), comparison_of(condition.op).comparison, condition.any_of});
+    out.push_back({templates.make(condition.argument, Place::kText), comparison_of(condition.op).comparison,
+                   compile_literals(condition, templates)});
   }
   return out;
 }
@@ -227,10 +258,11 @@ Extract compile_extract(const scenario::Extraction& extraction, SlotId slot, sce
   Extract out;
   out.slot = slot;
   out.fallback = extraction.fallback;
+  out.take = static_cast<Take>(extraction.take);
   switch (extraction.source) {
     case scenario::ExtractSource::kJson:
       out.source = Extract::Source::kJson;
-      out.path = compile_path(extraction.argument, reading);
+      out.path = compile_path(extraction.argument, out.take == Take::kFirst ? "" : "'pick'", reading);
       break;
     case scenario::ExtractSource::kRegex: {
       out.source = Extract::Source::kRegex;
@@ -256,7 +288,8 @@ Extract compile_extract(const scenario::Extraction& extraction, SlotId slot, sce
     case scenario::ExtractSource::kCss:
     case scenario::ExtractSource::kXpath:
       out.source = Extract::Source::kXpath;
-      out.pattern = compile_xpath(extraction, reading);
+      out.pattern = compile_xpath(extraction.argument, extraction.source == scenario::ExtractSource::kCss,
+                                  extraction.attribute, reading);
       break;
     case scenario::ExtractSource::kBody: out.source = Extract::Source::kBody; break;
     case scenario::ExtractSource::kStatus: out.source = Extract::Source::kStatus; break;

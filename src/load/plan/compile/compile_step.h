@@ -52,9 +52,10 @@ void add_body(const scenario::Body& body, TemplateMaker& templates, Compiling& c
 // The meaning of `proxy` in a scenario; null: none.
 std::shared_ptr<const Proxies> proxies_of(const scenario::Text& proxy, Compiling& compiling);
 
-// Checks and extracts of `step`. The ids of the checks go on from the end of `infos`, to which their names are added.
-std::vector<Check> compile_checks(const scenario::Step& step, StepId id, std::vector<CheckInfo>& infos,
-                                  scenario::Reading& reading);
+// Checks of `step`, with templates of its begin (of checks of the status) and of its end. The ids go on from the end of
+// `infos`, to which their names are added.
+std::vector<Check> compile_checks(const scenario::Step& step, StepId id, TemplateMaker& before, TemplateMaker& after,
+                                  std::vector<CheckInfo>& infos, scenario::Reading& reading);
 // The records of `step` of the plan's metrics: its own values, and those that its program may record.
 void compile_records(const scenario::Step& source, TemplateMaker& templates, Compiling& compiling, Plan& plan,
                      Step& out);

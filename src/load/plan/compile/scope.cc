@@ -6,7 +6,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/check.h"
-#include "load/plan/compile/builtin.h"
+#include "load/plan/compile/template.h"
 #include "load/plan/json_path.h"
 #include "load/scenario/section.h"
 
@@ -19,6 +19,8 @@ using Problem = scenario::Diagnostics::Problem;
 constexpr std::size_t kValuesMax = 10'000;  // of each kind, in one workflow
 
 constexpr std::string_view kRepeatIndex = "repeat.index";
+constexpr int kTransformsNestedMax = 8;
+constexpr std::size_t kTransformTextMax = 1u << 20;  // bytes
 
 // Words that follow the name of a step: ${login.status}.
 constexpr std::array<std::string_view, 4> kParts{"json", "header", "body", "status"};
@@ -116,6 +118,13 @@ SlotId Scope::slot_of(std::size_t step, std::string_view name) const {
 }
 
 Scope::Resolved Scope::resolve(std::string_view expression, Moment at) {
+  if (auto call = parse_transform(expression)) {
+    if (!*call) return tl::unexpected(std::move(call->error()));
+    ++nested_;
+    auto made = resolve_transform(**call, at);
+    --nested_;
+    return made;
+  }
   if (auto builtin = parse_builtin(expression)) {
     return std::move(*builtin);
   }
@@ -190,12 +199,59 @@ Scope::Resolved Scope::resolve_field(std::size_t data, std::string_view part) {
   const Piece piece = slot_piece(field.slot);
   if (from.rows == nullptr) return piece;  // was reported
   const auto [feed, is_new] = feeds_.emplace(data, out_.feeds.size());
-  if (is_new) out_.feeds.push_back({from.rows, pick_of(from.source->pick), {}});
+  if (is_new) out_.feeds.push_back({from.rows, pick_of(from.source->pick), from.source->ends, {}});
   out_.feeds[feed->second].fields.push_back(std::move(field));
   if (is_new) {
     auto problem = too_few_rows(from, source_.name.text, facts_of(out_.executor).vus_most);
     if (problem) return tl::unexpected(std::move(*problem));
   }
+  return piece;
+}
+
+// Its values are joined. Of constants it is one itself.
+Scope::Resolved Scope::resolve_transform(const TransformCall& call, Moment at) {
+  const scenario::TransformEntry& entry = *call.entry;
+  const bool has_key = entry.id == Transform::kHmac;
+  const auto wrong = [&entry](std::string message) {
+    return tl::unexpected(Problem{.message = std::move(message), .expected = fmt::format("${{{}}}", entry.written)});
+  };
+  if (nested_ > kTransformsNestedMax) return wrong(fmt::format("more than {} functions in each other", nested_ - 1));
+  if (call.arguments.size() < (has_key ? 3 : 1)) return wrong(in_quotes(entry.name) + " needs more values");
+  Derived out{.how = entry.id};
+  if (has_key) {
+    const auto* const name =
+        std::find(std::begin(scenario::kHashNames), std::end(scenario::kHashNames), call.arguments.front().text);
+    if (name == std::end(scenario::kHashNames)) {
+      return tl::unexpected(Problem{.message = fmt::format("the first value of {} names the digest", entry.name),
+                                    .found = in_quotes(call.arguments.front().text),
+                                    .expected = scenario::one_of(scenario::kHashNames)});
+    }
+    out.hash = static_cast<HashKind>(name - std::begin(scenario::kHashNames));
+  }
+  for (std::size_t i = has_key ? 1 : 0; i < call.arguments.size(); ++i) {
+    Template& to = has_key && i == 1 ? out.key : out.value;
+    Piece piece = literal_piece(call.arguments[i].text);
+    if (!call.arguments[i].is_text) {
+      auto resolved = resolve(call.arguments[i].text, at);
+      if (!resolved) {
+        if (resolved.error().hint.empty()) resolved.error().hint = "put a text into quotes: 'text'";
+        return resolved;
+      }
+      piece = std::move(*resolved);
+    }
+    append_piece(to, std::move(piece), Place::kText);
+    std::size_t bytes = 0;
+    for (const Piece& one : to.pieces) bytes += one.literal.size();
+    if (bytes > kTransformTextMax) return wrong("the constant values of a function are too long");
+  }
+  if (out.key.constant() && out.value.constant()) {
+    auto text = derive(out, out.key.text(), out.value.text());
+    return text ? Resolved(literal_piece(std::move(*text)))
+                : wrong(in_quotes(entry.name) + " takes pairs of hexadecimal digits");
+  }
+  Piece piece;
+  piece.kind = Piece::Kind::kDerived;
+  piece.derived = std::make_shared<const Derived>(std::move(out));
   return piece;
 }
 

@@ -8,6 +8,7 @@
 #include <tl/expected.hpp>
 #include <vector>
 
+#include "load/plan/compile/builtin.h"
 #include "load/plan/compile/compile_data.h"
 #include "load/plan/compile/dag.h"
 #include "load/plan/plan.h"
@@ -58,6 +59,7 @@ class Scope {
   Resolved resolve_part(std::size_t source, std::string_view part, Moment at);
   Resolved resolve_field(std::size_t data, std::string_view part);
   Resolved resolve_repeat(Moment at);
+  Resolved resolve_transform(const TransformCall& call, Moment at);
   Resolved unknown_head(std::string_view head, std::string_view expression, Moment at) const;
   Resolved unknown(std::string_view name) const;
   Resolved not_before(std::size_t source, std::string_view what, std::size_t step) const;
@@ -75,6 +77,7 @@ class Scope {
   // among the feeds of the workflow.
   std::map<std::pair<std::size_t, std::string>, SlotId> fields_;
   std::map<std::size_t, std::size_t> feeds_;
+  int nested_ = 0;  // functions of values around the expression in the making
 };
 
 }  // namespace bellwether::plan

@@ -59,6 +59,16 @@ std::string escape_form_name(std::string_view text) {
   return out;
 }
 
+// The constant text in a function of values.
+std::size_t bytes_in(const Template& source) {
+  std::size_t bytes = 0;
+  for (const Piece& piece : source.pieces) {
+    bytes += piece.literal.size();
+    if (piece.derived != nullptr) bytes += bytes_in(piece.derived->key) + bytes_in(piece.derived->value);
+  }
+  return bytes;
+}
+
 // Text that the user wrote, in its place. The value of an `env` name counts as written: it may be a whole URL.
 std::string written(std::string_view text, Place place) {
   switch (place) {
@@ -193,6 +203,7 @@ void TemplateMaker::append_parts(Template& out, const std::vector<scenario::Temp
       continue;
     }
     count(piece.literal.size(), mark);
+    if (piece.derived != nullptr) count(bytes_in(piece.derived->key) + bytes_in(piece.derived->value), mark);
     append_piece(out, std::move(piece), place);
   }
 }

@@ -1,8 +1,10 @@
-// The functions for scripts on bytes: hash, base64, hex.
+// The functions for scripts on bytes: hash, base64, hex, url.
 #include <array>
 #include <lua.hpp>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
 
 #include "core/base/encoding.h"
 #include "core/base/hash.h"
@@ -26,11 +28,18 @@ int push_scratch(lua_State* state, Host& host) {
   return 1;
 }
 
-int hash(lua_State* state) {
+bool transform(Host& host, Transform how, std::string_view bytes) {
+  auto made = transformed(how, bytes);
+  if (made) host.scratch = std::move(*made);
+  return made.has_value();
+}
+
+int transform(lua_State* state) {
   Host& host = host_of(state);
-  const auto kind = static_cast<HashKind>(lua_tointeger(state, lua_upvalueindex(2)));
-  const std::string_view text = checked_text(state, 1);
-  host.scratch = hex(hash_of(kind, text));
+  const auto how = static_cast<Transform>(lua_tointeger(state, lua_upvalueindex(2)));
+  if (!transform(host, how, checked_text(state, 1))) {
+    return luaL_error(state, "hex.decode takes pairs of hexadecimal digits");
+  }
   return push_scratch(state, host);
 }
 
@@ -43,55 +52,27 @@ int hmac(lua_State* state) {
   return push_scratch(state, host);
 }
 
-int base64_encode(lua_State* state) {
-  Host& host = host_of(state);
-  const std::string_view bytes = checked_text(state, 1);
-  host.scratch.clear();
-  append_base64(bytes, host.scratch);
-  return push_scratch(state, host);
+struct Named {
+  const char* name;
+  Transform how;
+};
+constexpr Named kBase64[] = {
+    {"encode", Transform::kBase64}, {"encode_url", Transform::kBase64Url}, {"decode", Transform::kBase64Decode}};
+constexpr Named kHex[] = {{"encode", Transform::kHex}, {"decode", Transform::kHexDecode}};
+constexpr Named kUrl[] = {{"encode", Transform::kUrl}};
+
+// Into the table on top.
+void set_transform(lua_State* state, Host& host, const Named& one) {
+  lua_pushlightuserdata(state, &host);
+  lua_pushinteger(state, static_cast<lua_Integer>(one.how));
+  lua_pushcclosure(state, transform, 2);
+  lua_setfield(state, -2, one.name);
 }
 
-// RFC 4648 §5, without padding: as in tokens and URLs.
-int base64_encode_url(lua_State* state) {
-  base64_encode(state);
-  std::string& text = host_of(state).scratch;
-  while (text.ends_with('=')) text.pop_back();
-  for (char& c : text) c = c == '+' ? '-' : c == '/' ? '_' : c;
-  return push_scratch(state, host_of(state));
-}
-
-int base64_decode(lua_State* state) {
-  Host& host = host_of(state);
-  host.scratch = checked_text(state, 1);
-  for (char& c : host.scratch) c = c == '-' ? '+' : c == '_' ? '/' : c;
-  host.scratch = bytes_of_base64(host.scratch);
-  return push_scratch(state, host);
-}
-
-int hex_encode(lua_State* state) {
-  Host& host = host_of(state);
-  const std::string_view bytes = checked_text(state, 1);
-  host.scratch = hex(bytes);
-  return push_scratch(state, host);
-}
-
-bool decode_hex(std::string_view text, std::string& out) {
-  out.clear();
-  for (std::size_t i = 0; i + 1 < text.size(); i += 2) {
-    const int high = hex_digit(text[i]);
-    const int low = hex_digit(text[i + 1]);
-    if (high < 0 || low < 0) return false;
-    out += static_cast<char>(high * 16 + low);
-  }
-  return text.size() % 2 == 0;
-}
-
-int hex_decode(lua_State* state) {
-  Host& host = host_of(state);
-  if (!decode_hex(checked_text(state, 1), host.scratch)) {
-    return luaL_error(state, "hex.decode takes pairs of hexadecimal digits");
-  }
-  return push_scratch(state, host);
+void push_library(lua_State* state, Host& host, const char* name, std::span<const Named> functions) {
+  lua_newtable(state);
+  for (const Named& one : functions) set_transform(state, host, one);
+  lua_setglobal(state, name);
 }
 
 }  // namespace
@@ -99,22 +80,13 @@ int hex_decode(lua_State* state) {
 void push_encodings(lua_State* state, Host& host) {
   lua_newtable(state);
   for (std::size_t i = 0; kHashes[i] != nullptr; ++i) {
-    lua_pushlightuserdata(state, &host);
-    lua_pushinteger(state, static_cast<lua_Integer>(i));
-    lua_pushcclosure(state, hash, 2);
-    lua_setfield(state, -2, kHashes[i]);
+    set_transform(state, host, {kHashes[i], static_cast<Transform>(i)});
   }
   set_function(state, host, "hmac", hmac);
   lua_setglobal(state, "hash");
-  lua_newtable(state);
-  set_function(state, host, "encode", base64_encode);
-  set_function(state, host, "encode_url", base64_encode_url);
-  set_function(state, host, "decode", base64_decode);
-  lua_setglobal(state, "base64");
-  lua_newtable(state);
-  set_function(state, host, "encode", hex_encode);
-  set_function(state, host, "decode", hex_decode);
-  lua_setglobal(state, "hex");
+  push_library(state, host, "base64", kBase64);
+  push_library(state, host, "hex", kHex);
+  push_library(state, host, "url", kUrl);
 }
 
 }  // namespace bellwether::script::lua

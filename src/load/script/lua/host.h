@@ -7,13 +7,16 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/base/time.h"
 #include "load/plan/plan.h"
 #include "load/script/lua/state.h"
+#include "load/vuser/markup_reader.h"
 #include "load/vuser/program.h"
 
 namespace bellwether::script::lua {
@@ -92,7 +95,21 @@ struct HeldResponse {
 };
 
 // The fields of a response.
-enum class Field : uint8_t { kStatus, kOk, kBody, kError, kDuration, kBytes, kTimings, kUrl, kJson, kHeader };
+enum class Field : uint8_t {
+  kStatus,
+  kOk,
+  kBody,
+  kError,
+  kDuration,
+  kBytes,
+  kTimings,
+  kUrl,
+  kJson,
+  kHeader,
+  kAll,
+  kCss,
+  kXpath
+};
 
 class Host {
  public:
@@ -107,14 +124,18 @@ class Host {
   uint64_t responses = 0;     // so far
   int response_kind = 0;      // the metatable of responses, in the registry
   const void* response_kind_at = nullptr;
-  KnownTexts<Field, 9> fields;  // all of them
-  int paths = 0;                // text → plan::JsonPath, in the registry
+  KnownTexts<Field, 12> fields;  // all of them
+  int paths = 0;                 // text → plan::JsonPath, in the registry
   KnownTexts<const plan::JsonPath*> near_paths;
   std::deque<plan::JsonPath> known_paths;
+  // By what scripts wrote.
+  std::map<std::string, vuser::MarkupReader::Expression, std::less<>> expressions;
   std::string scratch;  // for bodies that are put together
 
   // The parsed path of the text at `index`; on an error nullptr, with a message pushed.
   const plan::JsonPath* path_at(lua_State* from, int index);
+  // The same of an expression. `css`: the text is a selector, and behind it may stand the name of an attribute.
+  const vuser::MarkupReader::Expression* expression_at(lua_State* from, int index, bool css);
 };
 
 // Set the globals of the API. `host` must outlive the state.

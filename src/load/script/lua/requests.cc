@@ -10,6 +10,7 @@
 #include "core/base/overloaded.h"
 #include "core/http1/error_kind.h"
 #include "load/plan/json_path.h"
+#include "load/plan/selectors.h"
 #include "load/scenario/statuses.h"
 #include "load/script/lua/host.h"
 #include "load/script/lua/json.h"
@@ -255,8 +256,8 @@ int index(lua_State* state) {
   const Field* field = host_of(state).fields.find(name);
   if (field == nullptr) {
     return luaL_error(state,
-                      "a response has no '%s'; it has status, ok, body, error, duration, bytes, timings, url, json() "
-                      "and header()",
+                      "a response has no '%s'; it has status, ok, body, error, duration, bytes, timings, url, json(), "
+                      "json_all(), css(), xpath() and header()",
                       name != nullptr ? name : luaL_typename(state, 2));
   }
   switch (*field) {
@@ -277,6 +278,9 @@ int index(lua_State* state) {
     case Field::kUrl: return push_url(state, response);
     case Field::kJson: lua_pushvalue(state, lua_upvalueindex(2)); return 1;
     case Field::kHeader: lua_pushvalue(state, lua_upvalueindex(3)); return 1;
+    case Field::kAll: lua_pushvalue(state, lua_upvalueindex(4)); return 1;
+    case Field::kCss: lua_pushvalue(state, lua_upvalueindex(5)); return 1;
+    case Field::kXpath: lua_pushvalue(state, lua_upvalueindex(6)); return 1;
   }
   return 0;
 }
@@ -316,6 +320,40 @@ int json(lua_State* state) {
   Host& host = host_of(state);
   const plan::JsonPath* path = host.path_at(state, 2);
   if (path == nullptr || !push_found(state, response, *path)) return raise(state);
+  return 1;
+}
+
+// Pushes a table of all values, or a message; the result says which.
+bool push_all(lua_State* state, const HeldResponse& response) {
+  Host& host = host_of(state);
+  const plan::JsonPath* path = host.path_at(state, 2);
+  if (path == nullptr) return false;
+  if (path->many == nullptr) {
+    return refuse(state, fmt::format("the path '{}' names one value: use res:json()", text_at(state, 2)));
+  }
+  if (!response.strand->run->json_list(*path, host.scratch)) return lua_pushnil(state), true;
+  const Status made = push_json(state, host.scratch);
+  return made ? true : refuse(state, made.error().message);
+}
+
+int json_all(lua_State* state) {
+  const HeldResponse& response = held(state);
+  if (whole(state, response) == nullptr || !push_all(state, response)) return raise(state);
+  return 1;
+}
+
+// css() and xpath(), which the second upvalue tells apart.
+int markup(lua_State* state) {
+  const HeldResponse& response = held(state);
+  if (whole(state, response) == nullptr) return raise(state);
+  Host& host = host_of(state);
+  const auto* expression = host.expression_at(state, 2, lua_toboolean(state, lua_upvalueindex(2)) != 0);
+  if (expression == nullptr) return raise(state);
+  if (response.strand->run->markup_text(*expression, host.scratch)) {
+    push_text(state, host.scratch);
+  } else {
+    lua_pushnil(state);
+  }
   return 1;
 }
 
@@ -394,6 +432,30 @@ const plan::JsonPath* Host::path_at(lua_State* from, int index) {
   return &known_paths.back();
 }
 
+const vuser::MarkupReader::Expression* Host::expression_at(lua_State* from, int index, bool css) {
+  const char* const what = css ? "a selector" : "an XPath";
+  if (lua_type(from, index) != LUA_TSTRING) {
+    lua_pushfstring(from, "%s is a text, not a %s", what, luaL_typename(from, index));
+    return nullptr;
+  }
+  const std::string_view attribute = css ? text_at(from, index + 1) : std::string_view();
+  std::string key = fmt::format("{}{}\n{}", css ? "css " : "xpath ", attribute, text_at(from, index));
+  const auto known = expressions.find(key);
+  if (known != expressions.end()) return &known->second;
+  Result<std::string> text = std::string(text_at(from, index));
+  if (css) text = plan::css_to_xpath(*text, attribute);
+  const Status good = !text ? Status(tl::unexpected(text.error())) : plan::check_xpath(*text);
+  if (!good) {
+    push_text(from, fmt::format("'{}' is not {}: {}", text_at(from, index), what, good.error().message));
+    return nullptr;
+  }
+  if (expressions.size() >= kMaxPaths) {
+    lua_pushfstring(from, "more than %d different selectors and XPaths", static_cast<int>(kMaxPaths));
+    return nullptr;
+  }
+  return &expressions.try_emplace(std::move(key), *text).first->second;
+}
+
 void push_response_kind(lua_State* state, Host& host) {
   luaL_newmetatable(state, kKind);
   host.response_kind_at = lua_topointer(state, -1);
@@ -407,10 +469,19 @@ void push_response_kind(lua_State* state, Host& host) {
   add_field(state, host, "url", Field::kUrl);
   add_field(state, host, "json", Field::kJson);
   add_field(state, host, "header", Field::kHeader);
+  add_field(state, host, "json_all", Field::kAll);
+  add_field(state, host, "css", Field::kCss);
+  add_field(state, host, "xpath", Field::kXpath);
   lua_pushlightuserdata(state, &host);
   push_method(state, host, json);
   push_method(state, host, header);
-  lua_pushcclosure(state, index, 3);
+  push_method(state, host, json_all);
+  for (const bool css : {true, false}) {
+    lua_pushlightuserdata(state, &host);
+    lua_pushboolean(state, css ? 1 : 0);
+    lua_pushcclosure(state, markup, 2);
+  }
+  lua_pushcclosure(state, index, 6);
   lua_setfield(state, -2, "__index");
   lua_pushliteral(state, "a response");
   lua_setfield(state, -2, "__metatable");
