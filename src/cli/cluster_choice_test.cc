@@ -102,12 +102,12 @@ TEST_F(ClusterChoice, an_unknown_name_is_refused_with_the_known_ones_and_the_nea
   KnownClusters clusters = known();
   ASSERT_TRUE(clusters.remember("perf", "/a"));
   ASSERT_TRUE(clusters.remember("staging", "/b"));
-  const auto refused = clusters.choose("prof");
+  const auto refused = clusters.choose("pref");
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Errc::kInvalid);
   EXPECT_THAT(
       refused.error().message,
-      HasSubstr("--cluster 'prof': no cluster has this name; did you mean 'perf'? Known: local, perf, staging."));
+      HasSubstr("--cluster 'pref': no cluster has this name; did you mean 'perf'? Known: local, perf, staging."));
   variables[kClusterVariable] = "locl";
   EXPECT_THAT(clusters.choose("").error().message, HasSubstr("BELLWETHER_CLUSTER 'locl'"));
 }

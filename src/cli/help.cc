@@ -67,6 +67,17 @@ std::string footer_of(const CLI::App& command) {
 
 bool is_positional(const CLI::Option& option) { return option.get_positional() && !option.nonpositional(); }
 
+// The parser writes "UINT:INT in [1 - 50]" and "TEXT:FILE"; people read "N (1 - 50)" and "FILE".
+std::string kind_of(const std::string& type) {
+  const auto colon = type.find(':');
+  const std::string base = type.substr(0, colon);
+  const std::string rule = colon == std::string::npos ? "" : type.substr(colon + 1);
+  const auto range = rule.find('[');
+  if (base == "TEXT") return rule == "FILE" ? rule : base;
+  if (base != "UINT" && base != "INT" && base != "FLOAT") return type;
+  return range == std::string::npos ? "N" : fmt::format("N ({})", rule.substr(range + 1, rule.find(']') - range - 1));
+}
+
 class HelpFormat final : public CLI::Formatter {
  public:
   std::string make_description(const CLI::App* command) const override {
@@ -103,18 +114,6 @@ class HelpFormat final : public CLI::Formatter {
     std::string usage = make_usage(&command, "bellwether " + path_of(command));
     while (usage.ends_with('\n')) usage.pop_back();
     return usage;
-  }
-
- private:
-  // The parser writes "UINT:INT in [1 - 50]" and "TEXT:FILE"; people read "N (1 - 50)" and "FILE".
-  static std::string kind_of(const std::string& type) {
-    const auto colon = type.find(':');
-    const std::string base = type.substr(0, colon);
-    const std::string rule = colon == std::string::npos ? "" : type.substr(colon + 1);
-    const auto range = rule.find('[');
-    if (base == "TEXT") return rule == "FILE" ? rule : base;
-    if (base != "UINT" && base != "INT" && base != "FLOAT") return type;
-    return range == std::string::npos ? "N" : fmt::format("N ({})", rule.substr(range + 1, rule.find(']') - range - 1));
   }
 };
 
@@ -200,6 +199,68 @@ const CLI::App& command_given(const CLI::App& app) {
   return *command;
 }
 
+// The option whose name begins the parser's text about it.
+const CLI::Option* option_in(const CLI::App& command, std::string_view text) {
+  constexpr std::string_view kBefore = "Could not convert: ";
+  if (text.starts_with(kBefore)) text.remove_prefix(kBefore.size());
+  text = text.substr(0, text.find_first_of(" :"));
+  for (const CLI::App* app = &command; app != nullptr; app = app->get_parent()) {
+    for (const CLI::Option* option : app->get_options()) {
+      if (!text.empty() && option->get_name() == text) return option;
+    }
+  }
+  return nullptr;
+}
+
+// What to write as its value: "a whole number from 1 to 50"; empty where its own check says so.
+std::string expected_of(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  const std::string base = type.substr(0, type.find(':'));
+  if (type == "TEXT:FILE") return "the name of a file that exists";
+  if (base != "UINT" && base != "N" && base != "INT" && base != "FLOAT") return {};
+  const std::string what = base == "FLOAT" ? "a number" : "a whole number";
+  const auto from = type.find('[');
+  const auto to = type.find(" - ", from);
+  if (type.ends_with(":POSITIVE")) return what + " above 0";
+  if (from == std::string::npos || to == std::string::npos)
+    return what + (base == "UINT" || base == "N" ? " from 0 on" : "");
+  return fmt::format("{} from {} to {}", what, type.substr(from + 1, to - from - 1),
+                     type.substr(to + 3, type.find(']') - to - 3));
+}
+
+template <class Kind>
+bool is_a(const CLI::ParseError& error) {
+  return dynamic_cast<const Kind*>(&error) != nullptr;
+}
+
+// The parser's error about an option, in plain words.
+std::string option_trouble(const CLI::Option& option, const CLI::ParseError& error) {
+  const std::string text = error.what();
+  const std::string name = option.get_name();
+  const std::string form = is_positional(option) ? name : name + " " + kind_of(option.get_type_name());
+  const std::string other = text.substr(text.rfind(' ') + 1);
+  const std::string& means = option.get_description();
+  const std::size_t given = option.results().size();
+  const auto least = static_cast<std::size_t>(std::max(option.get_items_expected_min(), 1));
+  if (is_a<CLI::RequiredError>(error)) return fmt::format("{} is missing: {}", form, means);
+  if (is_a<CLI::RequiresError>(error)) return fmt::format("{} needs {}: give both", name, other);
+  if (is_a<CLI::ExcludesError>(error)) {
+    return fmt::format("{} and {} exclude each other: give one of them", name, other);
+  }
+  if (is_a<CLI::ArgumentMismatch>(error)) {
+    if (given == 0) return fmt::format("{} has no value; write {}: {}", name, form, means);
+    if (given < least) return fmt::format("{}: {} given, at least {} needed: {}", name, given, least, means);
+    return fmt::format("{} is given {} times; give it once", name, given);
+  }
+  const std::string expected = expected_of(option);
+  const std::string value = CLI::detail::join(option.results(), " ");
+  if (option.get_items_expected_max() == 0) return fmt::format("{} takes no value: found '{}'", name, value);
+  if (expected.empty()) return text;
+  const bool too_large =
+      is_a<CLI::ConversionError>(error) && value.find_first_not_of("0123456789") == std::string::npos;
+  return fmt::format("{} '{}': write {}{}", name, value, expected, too_large ? ", and a smaller one" : "");
+}
+
 std::string whats_wrong(const CLI::App& command, const CLI::ParseError& error) {
   const std::vector<std::string> unknown = command.remaining(true);
   const auto names = names_of(commands_of(command));
@@ -209,13 +270,13 @@ std::string whats_wrong(const CLI::App& command, const CLI::ParseError& error) {
     return fmt::format("there is no command '{}'{}", unknown.front(), did_you_mean(unknown.front(), names));
   }
   for (const std::string& word : unknown) {
-    if (!word.starts_with('-') || word == "--") continue;
+    if (word == "--") break;  // the words of another command follow
+    if (!word.starts_with('-')) continue;
     return fmt::format("there is no option '{}'{}", word,
                        did_you_mean(word.substr(0, word.find('=')), option_names(command)));
   }
-  const bool misses = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
-  if (!misses && !unknown.empty()) return fmt::format("unexpected argument '{}'", unknown.front());
-  return error.what();
+  if (const CLI::Option* option = option_in(command, error.what())) return option_trouble(*option, error);
+  return unknown.empty() ? error.what() : fmt::format("unexpected argument '{}'", unknown.front());
 }
 
 }  // namespace

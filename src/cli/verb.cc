@@ -14,19 +14,22 @@
 namespace bellwether::cli {
 namespace {
 
-Duration duration_argument(const std::string& text) {
+Result<Duration> duration_argument(const std::string& text) {
   if (const auto seconds = parse_u64(text); seconds && *seconds < 1'000'000'000) {
     return Duration::seconds(static_cast<int64_t>(*seconds));
   }
-  const auto parsed = parse_duration(text);
-  if (!parsed) throw CLI::ValidationError(parsed.error().message);
-  return *parsed;
+  return parse_duration(text);
 }
 
 template <class Target>
 void add_span(CLI::App* verb, const std::string& names, Target& into, const std::string& help) {
-  auto take = [&into](const std::string& text) { into = duration_argument(text); };
-  verb->add_option_function<std::string>(names, take, help)->type_name("TIME");
+  // The check runs first, and its error names the option.
+  const std::function<std::string(const std::string&)> judge = [](const std::string& text) {
+    const auto parsed = duration_argument(text);
+    return parsed ? std::string() : parsed.error().message;
+  };
+  auto take = [&into](const std::string& text) { into = *duration_argument(text); };
+  verb->add_option_function<std::string>(names, take, help)->type_name("TIME")->check(judge);
 }
 
 }  // namespace

@@ -84,6 +84,9 @@ class Registry(Fleet):
         self.assertEqual(status("--stale-after", "30s"), ["active", "stale", "stale"])
         self.assertEqual(status("--stale-after", "30s", "--dead-after", "5m"), ["active", "dead", "stale"])
         self.assertEqual(status("--profile", "lenient"), ["active", "stale", "active"])
+        self.assertIn("stale (marked active)", self.agents("list").out)
+        self.fill(agent("quiet", 60) | {"status": "stale"})
+        self.assertEqual(status(), ["stale"], "the leader has shorter times and has marked it")
         self.assertIn("--dead-after", self.agents("list", "--dead-after", "1s", code=104).err)
 
     def test_the_leaders_cleanup_marks_the_silent_hands_their_tasks_back_and_spares_itself(self):

@@ -67,6 +67,22 @@ WRONG = [
     ("run localhost:8080/path", "http://localhost:8080/path"),
     ("run example.com --vus 3", "http://example.com"),
     ("run scenario.yaml --method POST", "--method", "scenario"),
+    # The words of the parser of options never reach a person.
+    ("run @URL@ --vus", "--vus has no value; write --vus"),
+    ("run @URL@ --cores x", "--cores 'x': write a whole number from 1 to 1024"),
+    ("run @URL@ --seed 1 --seed 2", "--seed is given 2 times; give it once"),
+    ("run @URL@ --insecure=maybe", "--insecure takes no value"),
+    ("run @URL@ --quiet=3", "there is no option '--quiet=3'\n"),
+    ("target --stall 5", "there is no option '--stall'\n"),
+    ("results compare a", "RUN: 1 given, at least 2 needed"),
+    ("results compare", "RUN is missing: One or more baselines"),
+    ("lease show", "--via URL is missing: The store"),
+    ("lease list --via x --most 0", "--most '0': write a whole number above 0"),
+    ("lease list --via x --store-timeout 15sec", "--store-timeout: 'sec' in '15sec'", "use ns, us, ms, s, m, h or d"),
+    ("lead --via flock:x --key k --ttl 15sec -- ls -l", "--ttl: 'sec' in '15sec'", "use ns, us, ms, s, m, h or d"),
+    ("cluster up --workers x", "--workers 'x': write a whole number from 0 on"),
+    ("watch --id a", "--id needs --registry: give both"),
+    ("cluster use --unset local", "exclude each other: give one of them"),
 ]
 
 

@@ -73,6 +73,7 @@ class Control(product.Test):
 
     def test_any_run_can_be_paused_resumed_and_stopped(self):
         process = self.begin(scenario(self.server.url, "vus: 3, duration: 1h"))
+        self.assertRegex(self.ctl("last").out, r" is running, \S+ after its start: \S+ users, ")
         self.until(lambda: self.state("last")["requests"] > 0, process)
         self.assertEqual(self.state("last", "pause")["state"], "paused")
         self.until(lambda: self.state("last")["vus"] == 0, process)

@@ -170,7 +170,8 @@ class Attached(Drill):
 
     def test_the_real_leader_is_broken_only_when_that_is_said_twice(self):
         self.contenders(1)
-        self.assert_refused(self.finish(self.drill(self.policy, "--attach", *self.pids)), "--yes")
+        self.assert_refused(self.finish(self.drill(self.policy, "--attach", *self.pids)), "--yes",
+                            "at most 5 rounds", "stays dead")
         self.assert_refused(self.attached("--fault", "cut"), "--break-with")
         self.assert_refused(self.finish(self.drill(self.policy, "--pid", "a=77")), "--attach")
         self.assert_refused(self.attached("--pid", "a=x"), "HOLDER=PID")

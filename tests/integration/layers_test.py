@@ -55,6 +55,16 @@ class Layers(Served):
             self.of_first.append(token)
         return response(json.dumps({"token": token}).encode())
 
+    def test_a_rate_counts_over_the_time_of_its_workflow(self):
+        step = lambda path: f"steps: {{get: {{http: {{get: '{self.server.url}{path}'}}, think: 20ms}}}}"
+        run = self.load(f"workflows:\n  long: {{vus: 1, duration: 3s, {step('/a')}}}\n"
+                        f"  short: {{vus: 1, duration: 500ms, {step('/b')}}}\n")
+        short = run.result["workflows"][1]
+        self.assertLess(short["elapsed_s"], 2)
+        step = run.result["steps"]["short.get"]
+        self.assertAlmostEqual(step["rate_per_s"], step["count"] / short["elapsed_s"], delta=0.01)
+        self.assertIn("Closed model (fixed virtual users) in 'long', 'short':", " ".join(run.out.split()))
+
     def asked(self, path):
         return [request for request in self.server.requests if request.path == path]
 

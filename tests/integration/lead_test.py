@@ -46,6 +46,7 @@ class Ends(leading.Test):
         self.assertEqual(run.code, 17, run)
         self.assertIn("100ms", run.err)
         self.assertEqual(self.run_lead("-n", key="another").code, 0)
+        self.assertRegex(run.err, r"(?m)^\d{4}-\d\d-\d\dT[\d:.]+Z bellwether lead: ")
 
     def test_it_says_for_whom_it_waits(self):
         first = self.leads()

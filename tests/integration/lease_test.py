@@ -59,6 +59,14 @@ class Lease(product.Test):
         self.assertIn("now held by c", run.out)
         self.assertEqual(self.shown("k")["epoch"], 2)
 
+    def test_a_transfer_to_nobody_says_so(self):
+        self.lead("k", "a")
+        self.until_held_by("k", "a")
+        run = self.lease("transfer", "k", "--to", "typo", "--wait", "100s", code=1)
+        self.assertIn("a has stopped leading; the key has no leader and waits for 'typo' for at most 2s", run.out)
+        self.assertIn("no candidate named 'typo' took the key: check the name", run.err)
+        self.assertIn("now held by a, epoch 2", run.out, "after its lease, any candidate may take it")
+
     def test_a_release_hands_over_to_anybody(self):
         self.lead("k", "a")
         self.until_held_by("k", "a")

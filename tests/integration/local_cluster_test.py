@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import socket
 import stat
@@ -13,6 +14,7 @@ import time
 from pathlib import Path
 
 from lib import local_nodes, product
+from lib.daemon import free_port
 from lib.local_nodes import processes_of, runs
 from lib.product import PATIENCE
 
@@ -120,6 +122,64 @@ class LocalCluster(local_nodes.Test):
         self.assertEqual(processes_of(self.dir), [])
         # Nothing of that is in the way of the next one.
         self.assertTrue(self.up()["well"])
+
+    def test_an_interrupt_of_the_wait_for_workers_leaves_the_nodes(self):
+        for _ in range(5):
+            process = self.start("cluster", "up", "--cluster", self.dir, "--managers", "1", "--workers", "2",
+                                 "--no-tls")
+            record = self.dir / "cluster.json"
+            while process.poll() is None and not (record.exists() and '"formed": true' in record.read_text()):
+                pass
+            process.send_signal(signal.SIGINT)
+            run = self.finish(process)
+            if run.code == INTERRUPTED and "the nodes run and stay" in run.err:
+                self.assertTrue(self.status()["well"])
+                return
+            self.cluster("down", "--purge")  # it was faster, or slower
+        self.skipTest("the machine is too busy to meet this moment")
+
+    def test_a_node_that_finds_no_cluster_says_whom_it_asked_why_that_failed_and_what_to_do(self):
+        address = self.up("--managers", "1", "--workers", "0", "--no-tls")["nodes"][0]["address"]
+        secret = self.folder / "another"
+        secret.write_text("Zk3-another-secret-7Q2m9vXwB\n")
+        secret.chmod(0o600)
+        node = ("node", "--set", "cluster=local", "--set", "name=w9", "--set", "role=worker", "--set",
+                f"listen=127.0.0.1:{free_port()}", "--set", f"secret.file={secret}")
+        run = self.bellwether(*node, "--set", f"seeds={address}", "--set", "join_limit=3s")
+        self.assertEqual(run.code, NO, run)
+        for word in ("within join_limit", f"{address} (seed): refused", "another secret", "secret.file", "--found"):
+            self.assertIn(word, run.err)
+        process = self.start(*node, "--set", f"seeds=127.0.0.1:1,no-such-host.invalid:7", "-v")
+        lines = product.Reader(process.stderr)
+        lines.wait_for("no member of the cluster is found yet; this node keeps trying. Tried:")
+        lines.wait_for("127.0.0.1:1 (seed): connecting to 127.0.0.1:1: Connection refused")
+        lines.wait_for("no-such-host.invalid:7 (dns): the name is not resolved")
+        lines.wait_for("Start one of these nodes, or correct seeds or dns.")
+        process.terminate()
+        lines.join()
+
+    def test_a_forgotten_first_start_has_one_remedy_that_works(self):
+        (self.dir / "data").mkdir(parents=True)
+        secret = self.dir / "secret"
+        secret.write_text("Zk3-a-secret-of-a-test-7Q2m9vXwB\n")
+        secret.chmod(0o600)
+        node = ("node", "-v", "--found", "--set", "cluster=one", "--set", "name=m1", "--set", "role=manager", "--set",
+                f"listen=127.0.0.1:{free_port()}", "--set", "voters=m1", "--set", f"data={self.dir}/data", "--set",
+                f"secret.file={secret}")
+        for first in ([], ["--first-start"]):
+            process = self.start(*node, *first)
+            lines = product.Reader(process.stderr)
+            said = lines.wait_for("the record of this member is lost")
+            self.assertRegex(said, r"^\d{4}-\d\d-\d\dT[\d:.]+Z bellwether node: ")
+            self.assertIn("delete its data folder, and start it once with --first-start", said)
+            process.terminate()
+            lines.join()
+        shutil.rmtree(self.dir / "data")
+        process = self.start(*node, "--first-start")
+        lines = product.Reader(process.stderr)
+        lines.wait_for("leads")
+        process.terminate()
+        lines.join()
 
     def test_what_is_wrong_is_said_before_anything_is_started(self):
         (self.dir).mkdir()

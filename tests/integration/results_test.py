@@ -32,7 +32,11 @@ class Results(product.Test):
         [run] = self.listed()
         self.assertEqual((run["state"], run["verdict"], run["exit_code"]), ("ended", "pass", 0))
         self.assertIn(run["id"], self.results("list").out)
-        self.assertIn("url.get", self.results("show", run["id"][:6]).out)
+        text = self.results("show", run["id"][:6]).out
+        self.assertIn("url.get", text)
+        headings = ["REQUESTS", "LATENCY  response: due → done; service: sent → done"]
+        self.assertEqual([line for line in text.splitlines() if line[:1].isupper()], headings)
+        self.assertEqual(text.splitlines()[-1], "  PASS  no threshold was given (exit code 0)")
         shown = json.loads(self.results("show", "last", "--json").out)
         self.assertEqual((shown["run"]["id"], shown["totals"]["requests"]), (run["id"], run["requests"]))
         made = self.bellwether("report", "last", "--to", "html=page.html", "--to", "json=again.json")

@@ -134,6 +134,25 @@ task<Result<Sight>> bring_up(runtime::EpollRuntime* runtime, runtime::Signals* s
   co_return sight;
 }
 
+// The nodes have formed their cluster: they stay, and only this command ends.
+void end_alone(int /*signal*/) {
+  constexpr std::string_view kSaid =
+      "bellwether cluster: interrupted; the nodes run and stay: `bellwether cluster status` shows them, `down` ends "
+      "them\n";
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kSaid.data(), kSaid.size());
+  ::_exit(kExitInterrupted);
+}
+
+void end_alone_on_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    sigaddset(&signals, number);
+    std::signal(number, &end_alone);
+  }
+  pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+}
+
 constexpr Duration kWorkersWait = Duration::seconds(10);
 constexpr auto kWorkersEvery = std::chrono::milliseconds(100);
 
@@ -152,7 +171,7 @@ void await_workers(const std::string& folder, uint32_t count) {
 
 Result<int> up(LocalClusterArguments& given) {
   BW_TRY(auto runtime, runtime::EpollRuntime::create({}));
-  // Before the first node: a signal from here on ends all of them again.
+  // Before the first node: until the cluster is formed, a signal ends all of them again.
   BW_TRY(auto signals, runtime::Signals::collect(*runtime, {SIGINT, SIGTERM, SIGHUP}));
   BW_TRY(auto program, own_program());
   BW_TRY(auto known, KnownClusters::read());
@@ -167,6 +186,7 @@ Result<int> up(LocalClusterArguments& given) {
   }
   BW_TRY(const auto sight, runtime->run(bring_up(runtime.get(), signals.get(), given.up, kTellProgress)));
   remember_folder(cluster, known);
+  end_alone_on_signals();
   await_workers(sight.folder, sight.layout.shape.workers);
   print_sight(sight, given.json);
   if (given.json) return kExitOk;

@@ -2,6 +2,7 @@
 #include "cli/lead/agents.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <fcntl.h>
 #include <filesystem>
@@ -51,6 +52,11 @@ std::string age_text(Duration age) {
   return age < Duration::zero() ? "in the future" : format_duration(Duration::millis(age.ms()));
 }
 
+// The worse of its silence at `now` and of the leader's mark, which a heartbeat takes back.
+lead::AgentStatus status_at(const Agent& agent, WallTime now, const lead::AgentAges& ages) {
+  return std::max(agent.status, status_of(agent, now, ages));
+}
+
 // Those that could lead next: the heir, or the living agents of the leader's role.
 std::vector<std::string> who_is_next(const AgentRegistry& registry, const election::LeaseRecord& lease, WallTime now,
                                      const lead::AgentAges& ages) {
@@ -61,7 +67,7 @@ std::vector<std::string> who_is_next(const AgentRegistry& registry, const electi
   }
   std::vector<std::string> next;
   for (const Agent& agent : registry.agents()) {
-    const bool lives = status_of(agent, now, ages) == lead::AgentStatus::kActive;
+    const bool lives = status_at(agent, now, ages) == lead::AgentStatus::kActive;
     if (lives && agent.role == role && agent.id != lease.holder) next.push_back(agent.id);
   }
   return next;
@@ -88,12 +94,15 @@ Fields fields_of(const election::Observation& seen, const std::vector<std::strin
 
 Fields fields_of(const Agent& agent, const lead::AgentAges& ages, bool leads, WallTime now) {
   const Duration age = between(agent.last_heartbeat, now);
+  const std::string status(to_string(status_at(agent, now, ages)));
+  const std::string mark(to_string(agent.status));
   return {{"AGENT", "id", agent.id, agent.id + (leads ? " *" : "")},
           {"ROLE", "role", agent.role},
-          {"STATUS", "status", to_string(status_of(agent, now, ages))},
+          {"STATUS", "status", status, status == mark ? status : fmt::format("{} (marked {})", status, mark)},
           {"HEARTBEAT", "age_ms", age.ms(), age_text(age)},
           {"HOST", "host", agent.host},
           {"PID", "pid", agent.pid},
+          told("marked", mark),
           told("registered_at", format_wall(agent.registered_at)),
           told("last_heartbeat", format_wall(agent.last_heartbeat)),
           told("clock_ahead", is_from_future(agent, now))};

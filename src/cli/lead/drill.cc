@@ -163,7 +163,9 @@ Status check_given(DrillArguments& given) {
   }
   if (!given.yes) {
     return fail(Errc::kInvalid,
-                "--attach breaks the real leader of the real loop, {} times; if this is what you want, say --yes",
+                "--attach breaks the real leader of the real loop, once in each of at most {} rounds. A killed process "
+                "stays dead unless something starts it again: give fewer --rounds than there are candidates. If this "
+                "is what you want, say --yes",
                 options.rounds);
   }
   return take_pids(given);

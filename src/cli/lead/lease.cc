@@ -102,23 +102,40 @@ runtime::task<Result<int>> show(runtime::Runtime& runtime, lead::LeaseTools& too
   co_return seen.record.held() ? kExitOk : kExitNo;
 }
 
-runtime::task<int> tell_end(lead::LeaseTools& tools, const LeaseOptions& options, LeaseRecord before, bool held) {
+// An empty `to`: any candidate may take the key.
+runtime::task<int> tell_end(lead::LeaseTools& tools, const LeaseOptions& options, LeaseRecord before) {
   const Duration at_most = options.wait.value_or(before.lease * 2 + Duration::seconds(1));
-  const auto after = co_await tools.wait_for_change(options.key, before.epoch, held, at_most);
+  const std::string lease = format_duration(before.lease);
+  auto after = co_await tools.wait_for_change(options.key, before.epoch, false, at_most);
   if (!after) {
     co_return refuse(
         "lease",
         fmt::format("{} has not handed over ({}). If it is dead, others take over when its lease of {} has run out.",
-                    printable(before.holder), after.error().message, format_duration(before.lease)),
+                    printable(before.holder), after.error().message, lease),
         kExitNo);
   }
-  if (after->record.held()) {
-    std::printf("now held by %s, epoch %llu\n", printable(after->record.holder).c_str(),
-                static_cast<unsigned long long>(after->record.epoch.value()));
-  } else {
-    std::printf("free\n");
+  const std::string to = printable(options.to);
+  if (!to.empty() && !after->record.held()) {
+    std::printf("%s has stopped leading; the key has no leader and waits for '%s' for at most %s\n",
+                printable(before.holder).c_str(), to.c_str(), lease.c_str());
+    std::fflush(stdout);
+    after = co_await tools.wait_for_change(options.key, before.epoch, true, at_most);
   }
-  co_return !options.to.empty() && after->record.held() && after->record.holder != options.to ? kExitNo : kExitOk;
+  const std::string nobody = fmt::format(
+      "no candidate named '{}' took the key: check the name (--id of `bellwether lead`, HOST:PID by default)", to);
+  if (!after) {
+    co_return refuse("lease",
+                     fmt::format("{}. It has no leader; any candidate may take it once {} have passed", nobody, lease),
+                     kExitNo);
+  }
+  if (!after->record.held()) {
+    std::printf("free\n");
+    co_return kExitOk;
+  }
+  std::printf("now held by %s, epoch %llu\n", printable(after->record.holder).c_str(),
+              static_cast<unsigned long long>(after->record.epoch.value()));
+  if (to.empty() || after->record.holder == options.to) co_return kExitOk;
+  co_return refuse("lease", nobody, kExitNo);
 }
 
 runtime::task<Result<int>> hand_over(runtime::Runtime&, lead::LeaseTools& tools, const LeaseOptions& options) {
@@ -126,7 +143,7 @@ runtime::task<Result<int>> hand_over(runtime::Runtime&, lead::LeaseTools& tools,
   std::printf("asked %s (epoch %llu) to hand over\n", printable(before.holder).c_str(),
               static_cast<unsigned long long>(before.epoch.value()));
   std::fflush(stdout);
-  const int code = co_await tell_end(tools, options, before, !options.to.empty());
+  const int code = co_await tell_end(tools, options, before);
   co_return code;
 }
 

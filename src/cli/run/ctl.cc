@@ -80,7 +80,7 @@ Result<Json> ask(const Running& run, const Json& request) {
 
 int list(const CtlArguments& arguments) {
   Json all = Json::array();
-  Table table({"RUN", "SCENARIO", "STATE", "FOR", "USERS", "REQUESTS", "CONTROLLED USERS"});
+  Table table({"RUN", "SCENARIO", "STATE", "ELAPSED", "USERS", "REQUESTS", "CONTROLLED USERS"});
   for (const Running& run : all_running()) {
     const auto state = ask(run, {{"do", "status"}});
     if (!state) continue;  // it has just ended
@@ -121,7 +121,7 @@ int control(const CtlArguments& arguments) {
     print(Value::parsed(state->dump()).document());
     return kExitOk;
   }
-  std::printf("%s (%s) %s for %s: %s users, %s requests, %s failed\n", printable(run->id).c_str(),
+  std::printf("%s (%s) is %s, %s after its start: %s users, %s requests, %s failed\n", printable(run->id).c_str(),
               text_at(*state, "scenario").c_str(), text_at(*state, "state").c_str(), elapsed_text(*state).c_str(),
               count_at(*state, "vus").c_str(), count_at(*state, "requests").c_str(),
               count_at(*state, "failed").c_str());

@@ -3,6 +3,7 @@
 #include "cli/run/results.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <iterator>
 #include <memory>
@@ -14,6 +15,7 @@
 #include "cli/verb.h"
 #include "cli/view.h"
 #include "core/base/encoding.h"
+#include "core/base/units.h"
 #include "core/base/wall_text.h"
 #include "election/store/environment.h"
 #include "load/report/result_file.h"
@@ -65,34 +67,79 @@ Fields run_fields(const results::Run& run) {
           told("cluster", cluster_of(run))};
 }
 
-// The verdict, sums, and a table of the steps.
-std::string text_of(const report::ResultFile& run) {
-  std::string out = fmt::format("run {}  {}\n", printable(run.id), printable(run.scenario));
-  out += fmt::format("  started {}, {} s\n", printable(run.started_at), decimal(run.elapsed_s));
-  out += fmt::format("  {} (exit code {}){}\n", printable(run.verdict), run.exit_code,
-                     run.reason.empty() ? "" : ": " + printable(run.reason));
-  out += fmt::format("  {} requests, {}/s, {} failed\n", run.requests, decimal(run.rate_per_s),
-                     percent(run.failed, run.requests));
-  for (const report::ResultThreshold& one : run.thresholds) {
-    out += fmt::format("  {}{}{}\n", one.ok ? "✓ " : "✗ ", printable(fmt::format("{} {}", one.metric, one.expression)),
-                       one.value ? fmt::format("  ({})", decimal(*one.value)) : "  (no samples)");
-  }
-  Table table({"STEP", "REQUESTS", "RATE", "FAILED", "P50", "P90", "P95", "P99", "MAX"});
-  for (const report::ResultStep& step : run.steps) {
-    std::vector<std::string> row{step.name, format_count(step.count), decimal(step.rate_per_s) + "/s",
-                                 percent(step.failed, step.count)};
-    for (const double percent : {50.0, 90.0, 95.0, 99.0, 100.0}) {
-      row.push_back(step.response.empty() ? "-" : report::figure_text(step.response.percentile(percent)));
+using TextRows = std::vector<std::vector<std::string>>;
+
+// Thresholds and checks: a mark, a name and a text.
+TextRows judged_rows(const report::ResultFile& run, bool checks) {
+  TextRows rows;
+  const auto add = [&](bool ok, const std::string& name, const std::string& text) {
+    rows.push_back({fmt::format("{} {}", ok ? "✓" : "✗", printable(name)), printable(text)});
+  };
+  if (!checks) {
+    for (const report::ResultThreshold& one : run.thresholds) {
+      add(one.ok, fmt::format("{}  {}", one.metric, one.expression), report::threshold_value(one));
     }
-    table.add(std::move(row));
+    return rows;
   }
-  out += "\n" + table.text();
-  if (run.metrics.empty()) return out;
-  Table metrics({"METRIC", "KIND", "FIGURES"});
-  for (const report::ResultMetric& one : run.metrics) {
-    metrics.add({title_text(one), one.kind, figures_text(one)});
+  for (const report::ResultCheck& one : run.checks) {
+    add(one.fails == 0, fmt::format("{}: {}", one.step, one.name),
+        fmt::format("{} passed, {} failed", format_count(one.passes), format_count(one.fails)));
   }
-  return fmt::format("{}\n{}", out, metrics.text());
+  return rows;
+}
+
+TextRows latency_rows(const report::ResultFile& run) {
+  TextRows rows{report::kLatencyHead};
+  for (const report::ResultStep& step : run.steps) {
+    if (step.count == 0) continue;
+    rows.push_back({fmt::format("{}  {} requests, {}/s, {} failed", printable(step.name), format_count(step.count),
+                                decimal(step.rate_per_s), percent(step.failed, step.count))});
+    if (!step.response.empty()) rows.push_back(report::latency_row("  response", step.response));
+    if (!step.due_times || step.service.empty()) continue;
+    metrics::ResponseTimes service;
+    service.answered.merge(step.service);
+    rows.push_back(report::latency_row("  service", service));
+  }
+  return rows;
+}
+
+// The main parts of the summary at the end of the run, as the summary shows them.
+std::string text_of(const report::ResultFile& run) {
+  std::string out = fmt::format("\n  {}  {}  {}  {}  run {}\n", printable(run.scenario), printable(run.started_at),
+                                format_duration(Duration::from_seconds_f(run.elapsed_s)),
+                                format_count(run.cores, "core"), printable(run.id));
+  const auto section = [&](std::string_view title, const TextRows& rows) {
+    if (rows.empty()) return;
+    out += fmt::format("\n{}\n", title);
+    std::size_t width = 0;
+    for (const auto& row : rows) width = std::max(width, report::width_of(row.front()));
+    if (rows.front().size() == 2) {  // a name and a text
+      for (const auto& row : rows) out += fmt::format("  {}  {}\n", report::pad_right(row[0], width), row[1]);
+    } else {
+      for (const std::string& line : report::columns(rows)) out += fmt::format("  {}\n", line);
+    }
+  };
+  section("THRESHOLDS", judged_rows(run, false));
+  section("CHECKS", judged_rows(run, true));
+  TextRows metrics;
+  for (const report::ResultMetric& one : run.metrics)
+    metrics.push_back({printable(title_text(one)), printable(figures_text(one))});
+  section("METRICS", metrics);
+  const double seconds = run.rate_per_s > 0 ? static_cast<double>(run.requests) / run.rate_per_s : 0;
+  const auto per_second = [&](uint64_t bytes) {
+    return format_bytes(seconds > 0 ? static_cast<double>(bytes) / seconds : 0) + "/s";
+  };
+  section("REQUESTS",
+          {{"total", format_count(run.requests), decimal(run.rate_per_s) + "/s"},
+           {"failed", format_count(run.failed), percent(run.failed, run.requests)},
+           {"sent", format_bytes(static_cast<double>(run.bytes_sent)), per_second(run.bytes_sent)},
+           {"received", format_bytes(static_cast<double>(run.bytes_received)), per_second(run.bytes_received)}});
+  if (const TextRows rows = latency_rows(run); rows.size() > 1) {
+    section(fmt::format("LATENCY  {}", report::kLatencyNote), rows);
+  }
+  std::string verdict = printable(run.verdict);
+  for (char& c : verdict) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  return out + fmt::format("\n  {}  {} (exit code {})\n", verdict, printable(run.reason), run.exit_code);
 }
 
 using results::Run;

@@ -86,6 +86,9 @@ std::vector<Tried> Bootstrap::tried() const {
   for (const Candidate& c : candidates_) {
     all.push_back({c.place, c.source, c.outcome.empty() ? "not tried" : c.outcome});
   }
+  for (const auto& [question, reason] : unresolved_) {
+    all.push_back({{question.name, question.port}, Source::kDns, "the name is not resolved: " + reason});
+  }
   return all;
 }
 
@@ -147,6 +150,7 @@ void Bootstrap::on(Instant now, const event::Resolved& answer, Effects& effects)
   names_.answered(now, answer.question, answer.places, answer.ttl);
   if (asked == asked_.end()) return;  // too late for the round that asked; the next one finds it
   ++of(metrics_.dns_lookups, answer.places.empty() ? LookupResult::kError : LookupResult::kSuccess);
+  unresolved_.erase(answer.question);
   metrics_.dns_resolution.add(now - (asked->second - settings_.dns.timeout));
   asked_.erase(asked);
   if (!trying()) return;
@@ -160,6 +164,7 @@ void Bootstrap::on(Instant now, const event::NotResolved& answer, Effects& effec
   ++of(metrics_.dns_lookups, answer.timed_out ? LookupResult::kTimeout : LookupResult::kError);
   metrics_.dns_resolution.add(now - (asked->second - settings_.dns.timeout));
   names_.failed(now, answer.question);
+  unresolved_[answer.question] = answer.reason;
   asked_.erase(asked);
   advance(now, effects);
 }
@@ -236,6 +241,7 @@ void Bootstrap::settle_names(Instant now) {
     ++of(metrics_.dns_lookups, LookupResult::kTimeout);
     metrics_.dns_resolution.add(settings_.dns.timeout);
     names_.failed(now, it->first);
+    unresolved_[it->first] = fmt::format("no answer in {} ms", settings_.dns.timeout.ms());
     it = asked_.erase(it);
   }
 }

@@ -220,7 +220,8 @@ class Bootstrap {
   BootstrapState state_ = BootstrapState::kInitial;
   unsigned round_ = 0;
   std::vector<Candidate> candidates_;
-  std::map<Question, Instant> asked_;  // unanswered questions, and until when it waits for each
+  std::map<Question, std::string> unresolved_;  // and why; as many as there are questions
+  std::map<Question, Instant> asked_;           // unanswered questions, and until when it waits for each
   Instant backoff_until_;
   Instant give_up_at_ = Instant::never();
 };

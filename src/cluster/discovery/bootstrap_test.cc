@@ -195,6 +195,17 @@ TEST_F(BootstrapTest, a_limit_of_rounds_ends_in_failure_that_names_all_that_was_
   EXPECT_THAT(tried[1].outcome, testing::HasSubstr("no answer in 500 ms"));
 }
 
+TEST_F(BootstrapTest, a_name_that_is_not_resolved_is_among_all_that_was_tried) {
+  seeds({"10.0.0.1", "seed.example:7"});
+  start();
+  step(1, event::NotResolved{{"seed.example", 7}, "no such host"});
+  fails(2, "10.0.0.1");
+  const std::vector<Tried> tried = node_->tried();
+  ASSERT_EQ(tried.size(), 2);
+  EXPECT_EQ(to_string(tried[1].place), "seed.example:7");
+  EXPECT_EQ(tried[1].outcome, "the name is not resolved: no such host");
+}
+
 TEST_F(BootstrapTest, a_limit_of_time_ends_in_failure_wherever_it_stands) {
   seeds({"10.0.0.1"});
   settings_.give_up_after = Duration::millis(600);

@@ -215,12 +215,7 @@ task<quorum::Start> ElectionDriver::load() {
     start.found = quorum::Start::Found::kNew;
     co_return start;
   } else {
-    listener_.on_note(
-        true,
-        fmt::format(
-            "'{}' has no record of its earlier votes, so it follows and does not vote. If it has never been a voter of "
-            "this cluster, start it once with --first-start; if its disk was lost, replace it by a new voter",
-            settings_.self));
+    listener_.on_note(true, fmt::format("'{}' has no record of its earlier votes", settings_.self));
   }
   start.found = quorum::Start::Found::kUnreadable;
   co_return start;

@@ -17,12 +17,18 @@ class Silent final : public link::ConnectionHandler {
   }
 };
 
+constexpr unsigned kQuietRounds = 2;
+
+// The addresses that were tried, why each failed, and what to do.
 std::string told(const std::vector<discovery::Tried>& tried) {
-  std::string text;
+  if (tried.empty()) return " No node to ask is configured: set seeds or dns";
+  std::string text = " Tried:";
   for (const discovery::Tried& one : tried) {
     text += fmt::format("\n  {} ({}): {}", to_string(one.place), to_string(one.source), one.outcome);
   }
-  return tried.empty() ? " No node to ask is configured: set seeds or dns" : text;
+  return text +
+         "\nStart one of these nodes, or correct seeds or dns. If a node refuses, give this one the same secret "
+         "(secret.file) and a certificate (tls) that it accepts. The first node of a new cluster starts with --found";
 }
 
 using UnderWay = std::map<HostPort, runtime::Cancellation*>;
@@ -83,8 +89,16 @@ void Joining::carry_out(const effect::Joined& joined) {
 }
 
 void Joining::carry_out(const effect::Failed& failed) {
-  outcome_ = fail(Errc::kTimeout, "no member of the cluster was found within the limit." + told(failed.tried));
+  outcome_ = fail(Errc::kTimeout, "no member of the cluster was found within join_limit." + told(failed.tried));
   loop_->end();
+}
+
+void Joining::settled() {
+  if (!report_ || kernel_->state() != discovery::BootstrapState::kBackoff || kernel_->round() <= kQuietRounds) return;
+  std::string text = told(kernel_->tried());
+  if (text == reported_) return;
+  reported_ = std::move(text);
+  report_("no member of the cluster is found yet; this node keeps trying." + reported_);
 }
 
 task<void> Joining::resolve(discovery::Question question) {

@@ -9,6 +9,7 @@
 
 #include "cluster/discovery/bootstrap.h"
 #include "cluster/wire/link/client.h"
+#include "core/base/callback.h"
 #include "core/runtime/kernel_driver.h"
 #include "core/runtime/runtime.h"
 #include "core/runtime/scope.h"
@@ -17,10 +18,16 @@ namespace bellwether::cluster {
 
 class Joining {
  public:
-  // All must outlive it.
+  // All must outlive it. `report` gets what was tried in vain, when that is news: a cluster that starts needs a few
+  // rounds.
   Joining(runtime::Runtime& runtime, const link::DialSettings& dialling, const wire::Keyring& keyring,
-          link::RefusalWatch& refusals, discovery::Metrics& metrics)
-      : runtime_(runtime), dialling_(dialling), keyring_(keyring), refusals_(refusals), metrics_(metrics) {}
+          link::RefusalWatch& refusals, discovery::Metrics& metrics, Callback<void(const std::string&)> report = {})
+      : runtime_(runtime),
+        dialling_(dialling),
+        keyring_(keyring),
+        refusals_(refusals),
+        metrics_(metrics),
+        report_(report) {}
   Joining(const Joining&) = delete;
   Joining& operator=(const Joining&) = delete;
 
@@ -42,6 +49,7 @@ class Joining {
   void carry_out(const discovery::effect::Failed& failed);
   void carry_out(const discovery::effect::CancelProbe& no_probe);
   void carry_out(const discovery::effect::CancelJoin& no_join);
+  void settled();
   runtime::task<void> resolve(discovery::Question question);
   runtime::task<void> probe(HostPort place, Instant at, Duration timeout);
   runtime::task<void> knock(HostPort place);
@@ -52,6 +60,8 @@ class Joining {
   const wire::Keyring& keyring_;
   link::RefusalWatch& refusals_;
   discovery::Metrics& metrics_;
+  Callback<void(const std::string&)> report_;
+  std::string reported_;
   std::optional<discovery::Bootstrap> kernel_;
   std::optional<Loop> loop_;
   std::optional<Result<Way>> outcome_;

@@ -58,7 +58,8 @@ task<Result<cluster::Joining::Way>> NodeMembers::find_cluster(bool founds, runti
   settings.founding = founds ? discovery::Founding::kAtOnce : discovery::Founding::kWhenAlone;
   const WallTime now = runtime_.wall_now();
   discovery::event::Start start{peers_.healthy(now), peers_.stale(now)};
-  cluster::Joining joining(runtime_, port_.dialling(), port_.keyring(), port_.refusals(), port_.discovery());
+  cluster::Joining joining(runtime_, port_.dialling(), port_.keyring(), port_.refusals(), port_.discovery(),
+                           callback_to<&NodeMembers::on_nobody_found>(*this));
   auto way = co_await joining.find(std::move(settings), std::move(start), cancel);
   co_return way;
 }
@@ -239,6 +240,8 @@ void NodeMembers::hear(const membership::GuardChanged& guard) {
                          : "evictions are permitted again",
            {{"holding", int64_t{guard.holding}}});
 }
+
+void NodeMembers::on_nobody_found(const std::string& text) { log_.note(true, text); }
 
 void NodeMembers::on_refused(const cluster::PeerAddress& peer) {
   BW_PROBE("node: a process is proven to have ended");

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/base/probe.h"
+#include "election/quorum/no_record.h"
 
 namespace bellwether::registers {
 
@@ -25,11 +26,8 @@ task<Status> ReplicaDisk::open(bool empty) {
   const auto known = co_await kv_.get(mark_);
   if (!known) co_return fail(Errc::kIo, "the {} cannot be read: {}", what_, known.error().message);
   if (!*known && !first_start_) {
-    co_return fail(
-        Errc::kInvalid,
-        fmt::format("this node has no record of {} that it stored earlier. If it has never stored any, start it once "
-                    "with --first-start; if its disk was lost, replace it by a node with another name",
-                    what_));
+    co_return fail(Errc::kInvalid, fmt::format("this node has no record of {} that it stored earlier. {}", what_,
+                                               quorum::kNoRecordRemedy));
   }
   const std::string names = lines_.replica_names(" ");
   if (*known == names) co_return Status();

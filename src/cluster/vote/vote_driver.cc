@@ -8,6 +8,7 @@
 #include "cluster/vote/vote_codec.h"
 #include "core/base/bytes.h"
 #include "core/base/encoding.h"
+#include "election/quorum/no_record.h"
 
 namespace bellwether::cluster {
 namespace {
@@ -107,12 +108,8 @@ task<vote::Start> VoteDriver::load() {
   } else if (settings_.first_start) {
     start.found = vote::Start::Found::kNew;
   } else {
-    listener_.on_note(
-        true,
-        fmt::format(
-            "'{}' has no record of its earlier votes, so it follows and does not vote. If it has never been in this "
-            "group, start it once with --first-start; if its disk was lost, replace it by a node with a new name",
-            settings_.self));
+    listener_.on_note(true, fmt::format("'{}' has no record of its earlier votes, so it follows and does not vote. {}",
+                                        settings_.self, quorum::kNoRecordRemedy));
   }
   co_return start;
 }

@@ -58,6 +58,9 @@ TEST(Bytes, the_nearest_word_is_a_likely_slip) {
   EXPECT_EQ(nearest("vu", kWords), "vus");
   EXPECT_EQ(nearest("something else", kWords), "");
   EXPECT_EQ(nearest("x", {}), "");
+  EXPECT_EQ(nearest("vsu", kWords), "vus") << "two letters that changed places are one slip";
+  EXPECT_EQ(nearest("stall", std::array<std::string_view, 2>{"tls", "tail"}), "") << "another word";
+  EXPECT_EQ(nearest("v", kWords), "") << "one letter says too little";
 }
 
 }  // namespace

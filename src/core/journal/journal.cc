@@ -106,8 +106,8 @@ void Journal::transition(WallTime now, std::string_view event, const std::string
 void Journal::say(WallTime now, int from, std::string_view event, const std::string& text, const Fields& fields) {
   if (reader_) reader_(event, text, fields);
   if (verbosity_ < from) return;
-  const std::string line =
-      json_ ? json_line(now, event, text, fields) : fmt::format("bellwether {}: {}\n", command_, text);
+  const std::string line = json_ ? json_line(now, event, text, fields)
+                                 : fmt::format("{} bellwether {}: {}\n", format_wall(now), command_, text);
   pollfd ready{STDERR_FILENO, POLLOUT, 0};
   if (::poll(&ready, 1, 0) <= 0) return;
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());

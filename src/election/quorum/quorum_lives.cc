@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/probe.h"
+#include "election/quorum/no_record.h"
 
 namespace bellwether::quorum {
 
@@ -53,9 +54,9 @@ void QuorumLives::lose_record(Instant now, std::string why, Effects& out) {
   book_.eligibility.electable = false;
   if (book_.role == Role::kLeader) book_.end_term(now, EndReason::kLostData, "its record was lost: " + why, out);
   if (book_.role != Role::kStopping) book_.role = Role::kFollower;
-  out.push_back(Note{true, fmt::format("the record of this member was lost ({}): it follows and no longer votes or "
-                                       "stands as a candidate. Remove it from the group, and add it with a new id",
-                                       why)});
+  out.push_back(Note{true, fmt::format("the record of this member is lost ({}): it follows and does not vote or stand "
+                                       "as a candidate. {}",
+                                       why, kNoRecordRemedy)});
 }
 
 void QuorumLives::verify(Instant now, Effects& out) {

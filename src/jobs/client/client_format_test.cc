@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "jobs/client/job_follower.h"
 #include "jobs/client/scenario_files.h"
 
 namespace bellwether::client::detail {
@@ -81,6 +82,32 @@ TEST(ClientWords, a_workflow_has_its_own_steps_and_its_own_clock) {
   ASSERT_EQ(result.steps.size(), 1U);
   EXPECT_EQ(result.steps[0].requests, 200U);
   EXPECT_DOUBLE_EQ(result.steps[0].rate_per_s, 50);
+}
+
+TEST(ClientWords, the_cores_of_a_worker_and_of_the_run_are_those_that_run_load_at_once) {
+  dispatch::JobRecord record;
+  record.workflows.resize(2);
+  record.workflows[1].base_second = 5;
+  const auto add = [&](const std::string& worker, uint16_t workflow, uint64_t from, uint32_t cores) {
+    dispatch::AssignmentRecord& one = record.assignments.emplace_back();
+    one.worker = worker;
+    one.workflow = workflow;
+    one.from = from;
+    one.cores = cores;
+    one.parts = {0, cores, cores};
+    one.streams = true;
+    one.end.emplace().ran = Duration::seconds(5);
+  };
+  add("w1", 0, 0, 2);
+  add("w2", 0, 0, 1);
+  add("w1", 1, 5, 2);  // after the first
+  add("w2", 1, 5, 1);
+  add("w2", 1, 5, 1);  // beside it
+  const report::Course course = node::course_of(record);
+  ASSERT_EQ(course.workers.size(), 2U);
+  EXPECT_EQ(course.workers[0].cores, 2U);
+  EXPECT_EQ(course.workers[1].cores, 2U);
+  EXPECT_EQ(course.cores, 4);
 }
 
 TEST(ClientWords, all_of_a_workflow_is_counted_when_the_totals_reach_beyond_its_last_second) {

@@ -105,6 +105,25 @@ report::WorkflowState state_of(const dispatch::JobRecord& record, std::size_t wo
   return {one.begun ? "stopped" : "skipped", one.begun ? "" : "the job did not reach this workflow", ran, cores};
 }
 
+// When an assignment stopped using its cores, since the start of the run; never: it is not known to have stopped.
+Duration end_of(const dispatch::JobRecord& record, const dispatch::AssignmentRecord& assignment) {
+  const auto seconds = [](uint64_t count) { return Duration::seconds(static_cast<int64_t>(count)); };
+  if (assignment.end) return seconds(record.workflows[assignment.workflow].base_second) + assignment.end->ran;
+  if (assignment.state == dispatch::AssignmentState::kGone) return assignment.lost_from;
+  return assignment.until != 0 ? seconds(assignment.until) : Duration::max();
+}
+
+// The cores that assignments take and give back. At equal times, the end of one comes before the begin of the next.
+using CoreUse = std::vector<std::pair<Duration, int64_t>>;
+
+uint32_t most_at_once(CoreUse use) {
+  std::sort(use.begin(), use.end());
+  int64_t now = 0;
+  int64_t most = 0;
+  for (const auto& [at, change] : use) most = std::max(most, now += change);
+  return static_cast<uint32_t>(most);
+}
+
 }  // namespace
 
 report::Course course_of(const dispatch::JobRecord& record) {
@@ -119,26 +138,32 @@ report::Course course_of(const dispatch::JobRecord& record) {
   for (const dispatch::JobEvent& event : record.events) course.events.push_back({event.at, event.kind, event.detail});
   std::map<std::string, report::Worker> workers;
   std::set<std::string> stayed;  // with an assignment that they ran to its end
-  uint32_t parts = 0;
+  std::map<std::string, CoreUse> use;
+  CoreUse all;
   for (const dispatch::AssignmentRecord& assignment : record.assignments) {
     if (!assignment.streams) continue;
     report::Worker& one = workers[assignment.worker];
     one.name = assignment.worker;
-    one.cores = std::max(one.cores, assignment.parts.count);
+    const Duration from = Duration::seconds(static_cast<int64_t>(assignment.from));
+    const auto cores = static_cast<int64_t>(assignment.cores);
+    for (CoreUse* each : {&use[assignment.worker], &all}) {
+      each->emplace_back(from, cores);
+      each->emplace_back(std::max(from, end_of(record, assignment)), -cores);
+    }
     ++one.assignments;
     if (!assignment.handed_over) stayed.insert(assignment.worker);
     if (assignment.state != dispatch::AssignmentState::kGone || one.state == report::WorkerState::kLost) continue;
     const bool left = assignment.end && assignment.end->outcome == dispatch::AssignmentOutcome::kLeft;
     one.state = left ? report::WorkerState::kDrained : report::WorkerState::kLost;
   }
-  for (const dispatch::WorkflowRecord& workflow : record.workflows) parts += workflow.begun ? workflow.parts : 0;
   for (auto& [name, worker] : workers) {
     if (!stayed.contains(name) && worker.state != report::WorkerState::kLost) {
       worker.state = report::WorkerState::kDrained;
     }
+    worker.cores = most_at_once(std::move(use[name]));
     course.workers.push_back(std::move(worker));
   }
-  course.cores = static_cast<int>(std::max(parts, 1U));
+  course.cores = static_cast<int>(std::max(most_at_once(std::move(all)), 1U));
   for (std::size_t w = 0; w < record.workflows.size(); ++w) course.workflows.push_back(state_of(record, w));
   if (record.stop) {
     course.why = record.stop->why;

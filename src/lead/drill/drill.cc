@@ -212,7 +212,12 @@ runtime::task<bool> Drill::round(runtime::Cancellation* cancel) {
     leader = co_await leader_at_work(cancel);
   }
   if (leader == nullptr) {
-    if (!report_.interrupted) report_.error = "the loop has no leader after " + format_duration(patience());
+    const bool killed = options_.attach && options_.fault == DrillFault::kKill && !report_.rounds.empty();
+    const std::string why =
+        killed ? fmt::format("; {} of its processes are killed: start them again, or give fewer --rounds",
+                             report_.rounds.size())
+               : "";
+    if (!report_.interrupted) report_.error = "the loop has no leader after " + format_duration(patience()) + why;
     co_return false;
   }
   DrillRound round;

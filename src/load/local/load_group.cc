@@ -119,6 +119,12 @@ std::vector<plan::Provided> LoadGroup::provided(uint16_t workflow) const {
   return out;
 }
 
+Duration LoadGroup::elapsed(uint16_t workflow) const {
+  Instant end = start_;
+  for (const auto& thread : threads_) end = std::max(end, thread->ended(workflow));
+  return std::min(end - start_, elapsed_);
+}
+
 void LoadGroup::window_ready(LoadThread& thread) {
   while (metrics::Window* window = thread.next_full()) {
     const uint64_t number = std::max(window->second, next_second_);

@@ -80,6 +80,8 @@ class LoadGroup {
   std::vector<plan::Provided> provided(uint16_t workflow) const;
   // From the start to the end of the last thread; after run().
   Duration elapsed() const { return elapsed_; }
+  // The same to the end of a workflow.
+  Duration elapsed(uint16_t workflow) const;
 
  private:
   friend class LoadThread;

@@ -60,6 +60,7 @@ class LoadThread final : public vuser::WindowSink {
   vuser::Headway headway() const;
   // After thread_ended.
   Instant ended() const { return ended_; }
+  Instant ended(uint16_t workflow) const { return engine_->ended(workflow); }
   std::vector<plan::Provided> provided(uint16_t workflow) const { return engine_->provided(workflow); }
 
  private:

@@ -180,7 +180,7 @@ Status LocalRun::give_values(Stage& stage) {
 
 void LocalRun::end_stage(const Stage& stage) {
   for (const uint16_t w : stage.workflows) {
-    workflows_[w].elapsed = elapsed_ - *workflows_[w].began;
+    workflows_[w].elapsed = stage.group->elapsed(w);
     for (const plan::Provided& one : stage.group->provided(w)) {
       if (one.listed || !one.too_large) {
         values_.merge(w, 0, one);

@@ -307,9 +307,16 @@ std::string latency(const ResultFile& run) {
                         format_count(unfinished, "request"));
   }
   if (!std::ranges::all_of(run.steps, due)) {
-    note +=
-        " Closed model: a stalled target also stalls the requests that would have met the stall, so the tail is "
-        "understated (coordinated omission).";
+    std::string closed;
+    for (const ResultStep& step : run.steps) {
+      const std::string workflow = fmt::format("'{}'", escaped(step.name.substr(0, step.name.find('.'))));
+      const bool listed = closed.find(workflow) != std::string::npos;
+      if (!due(step) && !listed) closed += (closed.empty() ? "" : ", ") + workflow;
+    }
+    note += fmt::format(
+        " Closed model in {}: a stalled target also stalls the requests that would have met the stall, so the "
+        "tail is understated (coordinated omission).",
+        closed);
   }
   return section("Latency", note, charts_box(distribution_plots(run)) + table.text());
 }

@@ -163,13 +163,14 @@ Json step_series_json(const aggregate::StepSeriesState& series, std::size_t step
   return out;
 }
 
-Json steps_json(const aggregate::Totals& totals) {
+Json steps_json(const RunReport& run) {
   Json out = Json::object();
+  const aggregate::Totals& totals = *run.totals;
   const plan::Plan& plan = totals.plan();
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const plan::StepInfo& info = plan.steps[s];
     if (!info.measured) continue;
-    Json& step = out[info.name] = step_json(totals.sum().steps[s], totals.elapsed());
+    Json& step = out[info.name] = step_json(totals.sum().steps[s], run.measured_of(info.workflow));
     step["due_times"] = plan::has_due_times(plan, info);
     step["series"] = step_series_json(totals.step_series(), s, plan.steps.size());
     for (const plan::Tag& tag : info.tags) step["tags"][tag.key] = tag.value;
@@ -393,7 +394,7 @@ std::string to_json(const RunReport& run) {
   const Json document{{"format", "bellwether.result/1"},
                       {"run", run_json(run)},
                       {"totals", totals_part},
-                      {"steps", steps_json(totals)},
+                      {"steps", steps_json(run)},
                       {"datacenters", Json::array({{{"name", "local"},
                                                     {"status", run.ended_early ? "stopped" : "completed"},
                                                     {"totals", totals_part},

@@ -33,7 +33,7 @@ std::string_view to_string(WorkerState state);
 
 struct Worker {
   std::string name;
-  uint32_t cores = 0;        // that ran load
+  uint32_t cores = 0;        // the most that ran load at once
   uint32_t assignments = 0;  // its assignments, one after the other or side by side
   WorkerState state = WorkerState::kCompleted;
 };
@@ -52,7 +52,7 @@ struct Course {
   std::string run_id;
   WallTime started_at;
   Duration elapsed;  // from start to end, with the graceful stop
-  int cores = 1;     // its load threads, on all machines
+  int cores = 1;     // the most that ran load at once, on all machines
   aggregate::Ending ending = aggregate::Ending::kCompleted;
   std::string why;  // of the ending, in words (aggregate::Facts)
   std::vector<Event> events = {};
@@ -75,6 +75,9 @@ struct RunReport {
   std::vector<Worker> workers;
   std::vector<WorkflowState> workflows;
   bool ended_early = false;  // by anything but the end of its plan
+
+  // The measured time in which a workflow ran: the divisor of the rates of its steps.
+  Duration measured_of(uint16_t workflow) const;
 };
 
 // Judges a run that has ended: thresholds, generator and verdict come from the totals. REQUIRES a state for each

@@ -230,9 +230,16 @@ void write_more(Page& page, std::size_t left, const char* what) {
     page.line(fmt::format("… and {}, all in the result file", format_count(left, std::string("more ") + what)));
 }
 
-bool hides_stalls(const plan::Plan& plan) {
-  return std::any_of(plan.steps.begin(), plan.steps.end(),
-                     [&plan](const plan::StepInfo& step) { return step.measured && !plan::has_due_times(plan, step); });
+// The workflows whose response times hide stalls of the target: "'browse', 'buy'".
+std::string hiding_stalls(const plan::Plan& plan) {
+  std::string names;
+  for (std::size_t w = 0; w < plan.workflows.size(); ++w) {
+    const bool hides = std::any_of(plan.steps.begin(), plan.steps.end(), [&](const plan::StepInfo& step) {
+      return step.workflow == w && step.measured && !plan::has_due_times(plan, step);
+    });
+    if (hides) names += fmt::format("{}'{}'", names.empty() ? "" : ", ", printable(plan.workflows[w].name));
+  }
+  return names;
 }
 
 void write_event(Page& page, const Event& event) {
@@ -256,13 +263,6 @@ std::string rate_text(uint64_t count, Duration span) {
 
 std::string byte_rate_text(uint64_t bytes, Duration span) {
   return format_bytes(span > Duration::zero() ? static_cast<double>(bytes) / span.seconds_f() : 0) + "/s";
-}
-
-Row latency_row(std::string name, const metrics::ResponseTimes& times) {
-  Row row{std::move(name), figure_text(times.mean())};
-  for (const double percent : {50.0, 90.0, 95.0, 99.0, 99.9}) row.push_back(figure_text(times.percentile(percent)));
-  row.push_back(figure_text(times.max()));
-  return row;
 }
 
 bool open_model(const plan::Workflow& workflow) { return plan::facts_of(workflow.executor).open_model; }
@@ -296,10 +296,8 @@ std::vector<std::string> figures(const plan::CustomMetric& metric, const Sample&
 
 void write_workers(Page& page, const RunReport& run) {
   if (run.workers.empty()) return;
-  uint64_t cores = 0;
-  for (const Worker& worker : run.workers) cores += worker.cores;
-  page.heading("WORKERS",
-               fmt::format("{}, {}", format_count(run.workers.size(), "worker"), format_count(cores, "core")));
+  page.heading("WORKERS", fmt::format("{}, {}", format_count(run.workers.size(), "worker"),
+                                      format_count(static_cast<uint64_t>(run.generator.cores), "core")));
   std::vector<const Worker*> order;
   for (const Worker& worker : run.workers) order.push_back(&worker);
   if (order.size() > kWorkersShown) {  // then those with an event
@@ -317,15 +315,15 @@ void write_workers(Page& page, const RunReport& run) {
 }
 
 void write_notes(Page& page, const RunReport& run) {
-  const bool closed = hides_stalls(run.totals->plan()) && run.totals->counts().requests > 0;
-  if (!closed && run.events.empty()) return;
+  const std::string closed = run.totals->counts().requests > 0 ? hiding_stalls(run.totals->plan()) : std::string();
+  if (closed.empty() && run.events.empty()) return;
   page.heading("NOTES");
-  if (closed) {
-    page.wrapped(
-        "- ",
-        "Closed model (fixed virtual users): a stalled target also stalls the requests that would have met the "
-        "stall, so the tail is understated (coordinated omission). Rates and paces measure it.",
-        2);
+  if (!closed.empty()) {
+    page.wrapped("- ",
+                 words("Closed model (fixed virtual users) in " + closed) +
+                     ": a stalled target also stalls the requests that would have met the stall, so the tail is "
+                     "understated (coordinated omission). Rates and paces measure it.",
+                 2);
   }
   // Of many events the first ones and the last: the begin and the end.
   const std::size_t count = run.events.size();
@@ -408,13 +406,14 @@ void write_iterations(Page& page, const RunReport& run) {
 void write_latencies(Page& page, const RunReport& run) {
   const aggregate::Totals& totals = *run.totals;
   const plan::Plan& plan = totals.plan();
-  std::vector<Row> rows{{"", "mean", "p50", "p90", "p95", "p99", "p99.9", "max"}};
+  std::vector<Row> rows{kLatencyHead};
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const plan::StepInfo& info = plan.steps[s];
     const metrics::StepWindow& step = totals.sum().steps[s];
     if (!info.measured || step.count == 0) continue;
-    const std::string figures = fmt::format("  {} requests, {}, {} failed", format_count(step.count),
-                                            rate_text(step.count, totals.elapsed()), percent(step.failed, step.count));
+    const std::string figures =
+        fmt::format("  {} requests, {}, {} failed", format_count(step.count),
+                    rate_text(step.count, run.measured_of(info.workflow)), percent(step.failed, step.count));
     rows.push_back(
         {page.style(shorten(printable(info.name), page.width() - 2 - width_of(figures)), Style::kBold) + figures});
     if (!step.response.empty()) rows.push_back(latency_row("  response", step.response));
@@ -435,7 +434,7 @@ void write_latencies(Page& page, const RunReport& run) {
                                                : "not sent in time or cut off: their waits are lower bounds (≥)");
   }
   if (rows.size() == 1) return;
-  page.heading("LATENCY", "response: due → done; service: sent → done");
+  page.heading("LATENCY", kLatencyNote);
   page.rows(rows);
 }
 

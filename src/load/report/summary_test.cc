@@ -102,15 +102,16 @@ TEST(Summary, lists_are_short_however_much_happened) {
     report.events.push_back({Duration::seconds(i), "worker_joined", "worker w" + std::to_string(i) + " is there"});
   }
   report.workers.clear();
+  report.generator.cores = 2000;
   for (int i = 0; i < 500; ++i) {
     report.workers.push_back({"w" + std::to_string(i), 4, 1, i == 321 ? WorkerState::kLost : WorkerState::kCompleted});
   }
   const std::string text = summary(report);
   const auto notes = block(text, "NOTES");
-  ASSERT_EQ(notes.size(), 1u + 2 + 10 + 1 + 10) << "with the two lines about the closed model";
-  EXPECT_EQ(notes[12], "  - at 9s: worker w9 is there");
-  EXPECT_EQ(notes[13], "  … and 30 more events, all in the result file");
-  EXPECT_EQ(notes[14], "  - at 40s: worker w40 is there");
+  ASSERT_EQ(notes.size(), 1u + 3 + 10 + 1 + 10) << "with the three lines about the closed model";
+  EXPECT_EQ(notes[13], "  - at 9s: worker w9 is there");
+  EXPECT_EQ(notes[14], "  … and 30 more events, all in the result file");
+  EXPECT_EQ(notes[15], "  - at 40s: worker w40 is there");
   const auto workers = block(text, "WORKERS  500 workers, 2,000 cores");
   ASSERT_EQ(workers.size(), 1u + 12 + 1);
   EXPECT_NE(workers[1].find("w321"), std::string::npos) << "what happened to somebody comes first";
@@ -124,11 +125,11 @@ TEST(Summary, lists_are_short_however_much_happened) {
 TEST(Summary, just_as_many_events_as_fit_are_all_shown) {
   auto run = spread_run();
   run->report.events.assign(20, {Duration::seconds(1), "late_data", "late"});
-  EXPECT_EQ(block(summary(run->report), "NOTES").size(), 1u + 2 + 20);
+  EXPECT_EQ(block(summary(run->report), "NOTES").size(), 1u + 3 + 20);
   run->report.events.resize(21, {Duration::seconds(2), "late_data", "later"});
   const auto notes = block(summary(run->report), "NOTES");
-  ASSERT_EQ(notes.size(), 1u + 2 + 10 + 1 + 10);
-  EXPECT_EQ(notes[13], "  … and 1 more event, all in the result file");
+  ASSERT_EQ(notes.size(), 1u + 3 + 10 + 1 + 10);
+  EXPECT_EQ(notes[14], "  … and 1 more event, all in the result file");
   EXPECT_EQ(notes.back(), "  - at 2s: later");
 }
 

@@ -227,4 +227,22 @@ std::string threshold_value(const plan::Plan& plan, const plan::Threshold& thres
   return format_count(static_cast<uint64_t>(std::max(value, 0.0)));
 }
 
+std::string threshold_value(const ResultThreshold& threshold) {
+  if (!threshold.value) return "no samples";
+  const double value = *threshold.value;
+  const std::string bound = threshold.at_least ? "≥" : "";
+  if (threshold.unit == "ms") return bound + time(value);
+  if (threshold.unit == "fraction") return bound + ratio(value);
+  if (threshold.unit == "per_s") return bound + decimal(value) + "/s";
+  if (threshold.unit == "count") return bound + amount(value);
+  return bound + amount(value) + (threshold.unit.empty() ? "" : " " + threshold.unit);
+}
+
+std::vector<std::string> latency_row(std::string name, const metrics::ResponseTimes& times) {
+  std::vector<std::string> row{std::move(name), figure_text(times.mean())};
+  for (const double percent : {50.0, 90.0, 95.0, 99.0, 99.9}) row.push_back(figure_text(times.percentile(percent)));
+  row.push_back(figure_text(times.max()));
+  return row;
+}
+
 }  // namespace bellwether::report

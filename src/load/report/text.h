@@ -53,6 +53,11 @@ std::string figures_text(const ResultMetric& metric);
 // "4.50ms"; "≥4.50ms" of a lower bound.
 std::string figure_text(const metrics::ResponseFigure& figure);
 
+// A table of response times: its head, and a row of figures.
+inline constexpr std::string_view kLatencyNote = "response: due → done; service: sent → done";
+inline const std::vector<std::string> kLatencyHead{"", "mean", "p50", "p90", "p95", "p99", "p99.9", "max"};
+std::vector<std::string> latency_row(std::string name, const metrics::ResponseTimes& times);
+
 // The unit of the value and of the limit of a threshold: "ms", "fraction" (0 to 1), "per_s", "count", or that of a
 // metric of the scenario's own.
 std::string unit_of(const plan::Plan& plan, const plan::Threshold& threshold);
@@ -60,5 +65,7 @@ std::string unit_of(const plan::Plan& plan, const plan::Threshold& threshold);
 // In the unit that its metric has for people: "4.50ms", "0.02%", "1,234.5/s", "17". `value` as aggregate gives it:
 // durations in ms, rates 0..1.
 std::string threshold_value(const plan::Plan& plan, const plan::Threshold& threshold, double value);
+// The same of one in a result file; "no samples" without a value.
+std::string threshold_value(const ResultThreshold& threshold);
 
 }  // namespace bellwether::report

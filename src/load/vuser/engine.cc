@@ -169,6 +169,11 @@ std::vector<plan::Provided> Engine::provided(uint16_t workflow) const {
   return out;
 }
 
+Instant Engine::ended(uint16_t workflow) const {
+  const auto run = std::find_if(runs_.begin(), runs_.end(), [&](const auto& one) { return one->index == workflow; });
+  return run == runs_.end() ? Instant() : (*run)->ended;
+}
+
 // Hands over a window each second from `second` on, and the last one when everything has ended.
 task<void> Engine::tick(Instant start, uint64_t second) {
   bool going = true;

@@ -92,6 +92,8 @@ class Engine {
 
   // The values that a workflow of this engine has provided so far (plan::Workflow::provides).
   std::vector<plan::Provided> provided(uint16_t workflow) const;
+  // The end of this engine's part of a workflow, after run(); the earliest instant when it has none.
+  Instant ended(uint16_t workflow) const;
 
   // The time that the loop was busy between two waits.
   void note_turn(Duration busy) { state_.window->loop_lag.record(busy); }
