@@ -10,7 +10,7 @@ from lib import product
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "max": 1}
 RESOLUTION = 0.001  # of the histogram, as a share of a value
-LOOPBACK_MS = 2  # what two sockets and two schedulers may add on a machine that has nothing else to do
+LOOPBACK_MS = 5  # what two sockets and two schedulers may add; a quiet machine adds 0.2
 TRIES = 5
 RATE = 200
 
@@ -51,7 +51,7 @@ def response_times(log):
 class ServerLog(product.Test):
     def compare(self, kind, load):
         """In each run the counts are equal, and no service time is below that of the log. Each percentile is in one of
-        a few runs as near to the log as the machine allows when it has nothing else to do."""
+        a few runs as near to the log as a busy machine allows."""
         far = {}
         for seed in range(TRIES):
             server = Logged(self, kind, seed)
@@ -82,7 +82,8 @@ workflows:
         self.fail(f"not near to the log of the server in any run, as (log, added): {far}")
 
     def test_a_closed_model(self):
-        spread = "vus: 20\n    pacing: 10ms..40ms"  # or all wait for each other at the server after a stall
+        # With pauses a tenth of the requests meets a stall, so no percentile lies on the step between the two kinds.
+        spread = "vus: 40\n    pacing: 50ms..150ms"
         for kind, load in (("lognormal", "vus: 20"), ("humps", "vus: 20"), ("stalls", spread)):
             with self.subTest(kind):
                 self.compare(kind, load)

@@ -23,6 +23,12 @@ DEVIATIONS = {
          r":not\((\.a [^)]|span|:not\(foo|\[disabled\][,[])"),
         ("a response has no pointer and no visits", r"^:not\(:(hover|link)\)"),
     ],
+    "http": [
+        ("Transfer-Encoding with Content-Length may be an attack, so it is an error (RFC 9112, section 6.3)",
+         numbered(6, 13)),
+        ("the body is decoded, whether or not the request asked for gzip", numbered(14)),
+        ("a status line with two spaces is an error (RFC 9112, section 4)", numbered(15)),
+    ],
     "urls": [
         ("an empty Location is no redirect", numbered(23, 24)),
         ("nobody listens on port 0", numbered(13, 14)),

@@ -1,5 +1,6 @@
 """Suites that others wrote, out of the packages that carry them. They stay under build/suites."""
 
+import ast
 import json
 import re
 import shutil
@@ -71,16 +72,37 @@ def urls():
             if isinstance(one, dict)]
 
 
-def pages():
-    """[(page, selector, the elements it finds)] of the table of a test in Go."""
-    text = found(package("deb", "golang-github-andybalholm-cascadia-dev"), "cascadia/selector_test.go")
-    table = text[text.index("selectorTests = "):].split("\n}\n")[0]
-    literals = re.compile(r'`([^`]*)`|"((?:[^"\\]|\\.)*)"')
+def rows_of_go(text, table):
+    """The source of each row of a table in Go."""
+    return text[text.index(f"{table} = "):].split("\n}\n")[0].split("\n\t{\n")[1:]
 
-    def said(part):
-        return [raw if raw or not quoted else json.loads(f'"{quoted}"') for raw, quoted in literals.findall(part)]
-    cases = [said(case) for case in table.split("\n\t{\n")[1:]]
-    return [(page, selector, results) for page, selector, *results in cases]
+
+def literals_of_go(text):
+    """The bytes of each literal in a text of Go. What escapes mean there, they mean in Python."""
+    literals = re.findall(r'(`[^`]*`|"(?:[^"\\]|\\.)*")', text.encode().decode("latin-1"))
+    return [(one[1:-1] if one[0] == "`" else ast.literal_eval(one)).encode("latin-1") for one in literals]
+
+
+def pages():
+    """[(page, selector, the elements it finds)]"""
+    text = found(package("deb", "golang-github-andybalholm-cascadia-dev"), "cascadia/selector_test.go")
+    rows = [[one.decode() for one in literals_of_go(row)] for row in rows_of_go(text, "selectorTests")]
+    return [(page, selector, results) for page, selector, *results in rows]
+
+
+def responses():
+    """[(bytes of the server, status, {header: value}, body)] of what answers a GET. Headers of one value only."""
+    out = []
+    for row in rows_of_go(found(package("deb", "golang-1.19-src"), "net/http/response_test.go"), "respTests"):
+        sent, response = row.split("\t\tResponse{\n")
+        response, body = response.split("\n\t\t},\n")
+        headers = re.findall(r'^\t{4}("[^"]+"): +(?:\[\]string)?{([^}]+)},', response, re.M)
+        values = {name: literals_of_go(value) for name, value in headers}
+        if 'Req("GET")' in response or 'Req11("GET")' in response:
+            out.append((b"".join(literals_of_go(sent)), int(re.search(r"StatusCode: +(\d+)", response)[1]),
+                        {ast.literal_eval(name): one.decode() for name, (one, *more) in values.items() if not more},
+                        b"".join(literals_of_go(body)).decode("latin-1")))
+    return out
 
 
 def selectors():
