@@ -33,6 +33,7 @@
 #include "load/scenario/model.h"
 #include "load/script/lua/state.h"
 #include "load/vuser/http_debug.h"
+#include "load/vuser/targets.h"
 
 namespace bellwether::cli {
 namespace {
@@ -44,6 +45,8 @@ struct RunSettings {
   uint64_t seed = 0;
   Ui ui = Ui::kCi;
   bool ignore_limits = false;  // start although this machine has too little
+  bool look_up = true;         // the hosts, before the load
+  bool connect = false;        // to the targets, before the load
   std::vector<Out> outs;
   script::lua::Permissions scripts;
   std::string store;        // the file in which the run is kept; empty: in none
@@ -173,6 +176,14 @@ Result<int> run_session(const plan::Plan& plan, const RunSettings& settings) {
   }
 
   BW_TRY(auto control, runtime::EpollRuntime::create({.seed = settings.seed}));
+  if (settings.look_up) {
+    const Status reached = control->run(vuser::check_targets(*control, plan, settings.connect));
+    if (!reached) {
+      return fail(reached.error().code, "{}; nothing was sent; {}", reached.error().message,
+                  settings.connect ? "leave out --check-targets to start the run all the same"
+                                   : "--no-lookup starts the run all the same");
+    }
+  }
   BW_TRY(auto attendance, Attendance::open(*control, settings.ui));
 
   options.pin = settings.pin;
@@ -243,6 +254,8 @@ struct RunArguments {
   bool insecure = false;
   bool show_credentials = false;
   bool ignore_limits = false;
+  bool no_lookup = false;
+  bool check_targets = false;
   script::lua::Permissions scripts;
   ClusterOptions cluster;
   // Only the option and the variable move a run to a cluster; the choice of `cluster use` does not.
@@ -342,6 +355,8 @@ Result<RunSettings> settings_of(const RunArguments& arguments) {
   settings.cores = arguments.cores;
   settings.seed = arguments.seed;
   settings.ignore_limits = arguments.ignore_limits;
+  settings.look_up = !arguments.no_lookup;
+  settings.connect = arguments.check_targets;
   settings.scripts = arguments.scripts;
   BW_TRY(settings.ui, ui_of(arguments.ui.empty() && !arguments.http_debug.empty() ? "ci" : arguments.ui));
   settings.request_log = arguments.request_log;
@@ -368,6 +383,9 @@ Result<RunSettings> settings_of(const RunArguments& arguments) {
 
 Result<int> run_command(const RunArguments& arguments) {
   BW_TRY(const auto settings, settings_of(arguments));
+  if (arguments.no_lookup && arguments.check_targets) {
+    return fail(Errc::kInvalid, "--no-lookup contradicts --check-targets: leave one of them out");
+  }
   if (!arguments.on_cluster() && !arguments.cluster.by.empty()) {
     return fail(Errc::kInvalid, "--by is for the audit log of a cluster: name one with --cluster");
   }
@@ -377,11 +395,11 @@ Result<int> run_command(const RunArguments& arguments) {
       return fail(Errc::kInvalid,
                   "--allow-files and --allow-processes are of this machine: on a cluster no script has either");
     }
-    if (arguments.cores != 0 || !arguments.pin.empty() || arguments.ignore_limits) {
-      return fail(
-          Errc::kInvalid,
-          "--cores, --pin and --ignore-limits are of this machine, and with --cluster or BELLWETHER_CLUSTER the "
-          "workers of the cluster run the load");
+    if (arguments.cores != 0 || !arguments.pin.empty() || arguments.ignore_limits || arguments.no_lookup ||
+        arguments.check_targets) {
+      return fail(Errc::kInvalid,
+                  "--cores, --pin, --ignore-limits, --no-lookup and --check-targets are of this machine, and with "
+                  "--cluster or BELLWETHER_CLUSTER the workers of the cluster run the load");
     }
     if (!arguments.request_log.empty() || !arguments.http_debug.empty()) {
       return fail(
@@ -443,6 +461,9 @@ void add_run(CLI::App& app, int& exit_code) {
   add_permissions(command, arguments->scripts);
   add_sign_option(command, arguments->sign_key);
   command->add_flag("--ignore-limits", arguments->ignore_limits, "Start even if the limit of open files is too low");
+  command->add_flag("--no-lookup", arguments->no_lookup, "Start even if the name of a target cannot be resolved");
+  command->add_flag("--check-targets", arguments->check_targets,
+                    "Before the load, also connect to each target; refuse the run if one cannot be reached");
   add_list(command, "-H,--header", arguments->headers, "URL only: a header field")->type_name("'NAME: VALUE'");
   command->add_option("-X,--method", arguments->method, "URL only: method (default GET)");
   command->add_option("-b,--body", arguments->body,
