@@ -64,7 +64,7 @@ class CommandLoad(Served):
         self.assertEqual(run.result["steps"]["a.s"]["tags"], {"build": "7", "branch": "main"})
         rows = list(csv.reader((self.folder / "r.csv").open()))
         self.assertEqual({len(row) for row in rows}, {len(rows[0])})
-        self.assertEqual([(row[1], row[-2]) for row in rows if row[0] == "tag"], [("branch", "main"), ("build", "7")])
+        self.assertEqual([(row[1], row[-2]) for row in rows if row[0] == "tag"], [("build", "7"), ("branch", "main")])
         self.assertIn("build: 7", (self.folder / "r.html").read_text())
 
     def test_a_body_may_be_a_file(self):

@@ -362,7 +362,8 @@ Result<RunSettings> settings_of(const RunArguments& arguments) {
   settings.request_log = arguments.request_log;
   if (!arguments.http_debug.empty()) {
     const bool full = arguments.http_debug == "full";
-    if (!full && arguments.http_debug != "head") {
+    // The parser's value of a flag without one.
+    if (!full && arguments.http_debug != "true") {
       return fail(Errc::kInvalid, "--http-debug={}: write --http-debug or --http-debug=full", arguments.http_debug);
     }
     if (settings.ui == Ui::kFull) return fail(Errc::kInvalid, "--http-debug has no place on the screen of --ui full");
@@ -453,7 +454,7 @@ void add_run(CLI::App& app, int& exit_code) {
       ->type_name("HOST=IP[:PORT]");
   add_text(command, "--request-log", arguments->request_log, "FILE",
            "Write a row for each measured request: FILE.csv or FILE.jsonl");
-  command->add_flag("--http-debug{head}", arguments->http_debug,
+  command->add_flag("--http-debug", arguments->http_debug,
                     "Print each request and response on standard error, with =full their bodies too; at most 10 users");
   command->add_flag("--show-credentials", arguments->show_credentials,
                     "With --http-debug: print Authorization and cookies, which are *** otherwise");

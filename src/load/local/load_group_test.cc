@@ -2,11 +2,14 @@
 #include "load/local/load_group.h"
 
 #include <algorithm>
+#include <atomic>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <thread>
 
 #include "core/runtime/scope.h"
 #include "core/runtime/stream_testing.h"
+#include "core/runtime/temporary_testing.h"
 #include "load/plan/load.h"
 
 namespace bellwether::node {
@@ -75,6 +78,30 @@ TEST_F(LoadGroupTest, merges_its_parts_second_by_second) {
   ASSERT_GE(heard_.seconds.size(), 3u);
   EXPECT_TRUE(heard_.running[0]);
   EXPECT_FALSE(heard_.running.back());
+}
+
+TEST_F(LoadGroupTest, shows_each_request_to_its_instruments) {
+  const plan::Plan plan = plan_for(Duration::millis(50), 100);
+  const runtime::TemporaryFolder folder;
+  const std::string path = folder.path("log.csv");
+  auto log = RequestLog::open(path, plan);
+  ASSERT_TRUE(log);
+  std::atomic<uint64_t> seen{0};
+  const auto sent = [](const http1::Session&, const http1::Origin&, std::string_view) {};
+  const auto received = [&seen](const http1::Session& session, const http1::Response& response) {
+    const auto* vu = static_cast<const vuser::Vu*>(session.owner);
+    seen += vu != nullptr && vu->workflow.name == "url" && response.error == http1::ErrorKind::kConnectRefused ? 1 : 0;
+  };
+  const http1::ExchangeWatch watch{.bodies = false, .sent = sent, .received = received};
+  (*log)->begin(runtime_->read_clock(), runtime_->wall_now());
+  live(plan, {.assignments = {{0, 2, {}}, {1, 2, {}}}, .request_log = log->get(), .watch = &watch});
+  EXPECT_EQ((*log)->end().problem, "");
+  std::ifstream file(path);
+  uint64_t rows = 0;
+  for (std::string line; std::getline(file, line);)
+    rows += line.find(",true,connect_refused,") != std::string::npos ? 1 : 0;
+  EXPECT_EQ(rows, 5u);
+  EXPECT_EQ(seen, 5u);
 }
 
 runtime::task<void> tell_early(runtime::Runtime* control, LoadGroup* group) {

@@ -359,7 +359,12 @@ HttpDefaults parse_http_defaults(const Node& node, Reading& reading) {
   const Section section(node, "'http' of 'defaults'", reading, maps::kHttpDefaults);
   if (!node.is_map()) return out;
   out.base = section.constant("base");
-  if (const Node* hosts = section.find("hosts")) out.hosts = parse_pairs(*hosts, section.what(*hosts), reading);
+  if (const Node* hosts = section.find("hosts")) {
+    out.hosts = parse_pairs(*hosts, section.what(*hosts), reading);
+    if (out.hosts.size() > kHostsMax) {
+      report_wrong(*hosts, section.what(*hosts), fmt::format("at most {} hosts", kHostsMax), reading);
+    }
+  }
   if (const Node* whose = section.find("connections")) {
     out.connections = parse_connections(*whose, section.what(*whose), reading);
   }

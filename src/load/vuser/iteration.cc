@@ -62,12 +62,7 @@ IterationRunner::IterationRunner(EngineState& state, const ProgramLoader* progra
 }
 
 Status IterationRunner::prepare(WorkflowRun& run) {
-  std::vector<http1::HostOverride> hosts;
-  for (const plan::HostPlace& one : state_.plan.hosts) {
-    BW_TRY(const auto address, runtime::IpAddress::parse(one.address));
-    hosts.push_back({one.host, {address, one.port}});
-  }
-  client_.origins().override_hosts(std::move(hosts));
+  BW_RETURN_IF_ERROR(override_hosts(state_.plan, client_.origins()));
   for (const plan::Step& step : run.workflow.steps) {
     BW_TRY(auto prepared,
            PreparedStep::prepare(step, state_.plan.steps[step.id].measured, client_.origins(), readers_));

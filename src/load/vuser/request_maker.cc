@@ -235,4 +235,14 @@ bool RequestMaker::make(const RequestChange* change, const RenderContext& contex
   return true;
 }
 
+Status override_hosts(const plan::Plan& plan, http1::OriginTable& origins) {
+  std::vector<http1::HostOverride> hosts;
+  for (const plan::HostPlace& one : plan.hosts) {
+    BW_TRY(const auto address, runtime::IpAddress::parse(one.address));
+    hosts.push_back({one.host, {address, one.port}});
+  }
+  origins.override_hosts(std::move(hosts));
+  return {};
+}
+
 }  // namespace bellwether::vuser

@@ -34,6 +34,9 @@ struct RequestChange {
   std::span<const plan::StatusRange> expected = {};  // in place of those of the call
 };
 
+// Gives the origins the addresses of hosts that the plan names. Before the first of them is found.
+Status override_hosts(const plan::Plan& plan, http1::OriginTable& origins);
+
 class RequestMaker {
  public:
   // `call` must outlive it.

@@ -79,6 +79,7 @@ task<Status> open_one(runtime::Runtime& runtime, const Target& target, std::vect
 
 task<Status> check_targets(runtime::Runtime& runtime, const plan::Plan& plan, bool connect) {
   http1::OriginTable origins;
+  BW_CO_RETURN_IF_ERROR(override_hosts(plan, origins));
   const std::vector<Target> targets = targets_of(plan, origins);
   for (const Target& target : targets) {
     auto addresses = co_await look_up(runtime, target);
