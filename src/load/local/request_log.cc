@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <iterator>
 #include <sys/resource.h>
 #include <unistd.h>
