@@ -128,7 +128,7 @@ class HarReader {
     const uint64_t status = parse_u64(text_at(response, "status")).value_or(0);
     if (is_followed(*absolute, status, response)) return;
     if (!is_wanted(*absolute, url, method, asked, response)) return;
-    if (status == 0 || status > 999) {
+    if (response != nullptr && (status == 0 || status > 999)) {
       ++unanswered_;
       return;
     }
@@ -187,7 +187,7 @@ class HarReader {
     read_headers(asked, request);
     read_body(asked, request);
     // The browser asks whether its copy is fresh; a request without that gets the whole.
-    request.status = fmt::format("{}", status == 304 ? 200 : status);
+    if (status > 0) request.status = fmt::format("{}", status == 304 ? 200 : status);
     note_cookies(response);
     read_pause(entry);
     draft_.requests.push_back(std::move(request));

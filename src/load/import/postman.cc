@@ -134,24 +134,59 @@ class PostmanReader {
     const bool has_scheme = request.url.find("://") < request.url.find_first_of("/?") || request.url.starts_with("${");
     if (!has_scheme) request.url.insert(0, "http://");
     clean_url(request);
-    if (const Node* const headers = find(&from, "header")) {
-      for (const Node& header : headers->items) {
-        const std::string_view key = text_at(&header, "key");
-        if (!key.empty() && !is_disabled(header) && can_send(draft_, key)) {
-          add_header(request, key, text(text_at(&header, "value")));
-        }
-      }
-    }
+    if (const Node* const headers = find(&from, "header")) read_headers(*headers, request);
     const Node* const own = find(&from, "auth");
     read_auth(own != nullptr ? own : auth, request);
     if (const Node* const body = find(&from, "body")) read_body(*body, request);
     draft_.requests.push_back(std::move(request));
   }
 
-  // A text, or {raw: …, query: […], variable: […]}.
+  // A list, or a text of lines.
+  void read_headers(const Node& headers, Request& request) {
+    const auto add = [&](std::string_view key, std::string_view value) {
+      if (!key.empty() && can_send(draft_, key)) add_header(request, key, text(value));
+    };
+    for (const Node& header : headers.items) {
+      if (!is_disabled(header)) add(text_at(&header, "key"), text_at(&header, "value"));
+    }
+    for (std::string_view lines = headers.text; !lines.empty();) {
+      const std::string_view line = lines.substr(0, lines.find_first_of("\r\n"));
+      lines.remove_prefix(std::min(line.size() + 1, lines.size()));
+      const std::size_t colon = std::min(line.find(':'), line.size());
+      add(trim(line.substr(0, colon)), trim(line.substr(std::min(colon + 1, line.size()))));
+    }
+  }
+
+  // The parts of a host or path, which are a text or a list.
+  static std::string joined_parts(const Node* parts, std::string_view separator) {
+    if (parts == nullptr) return {};
+    std::string out = parts->text;
+    for (const Node& part : parts->items) {
+      out += (&part == &parts->items.front() ? std::string_view() : separator);
+      out += part.is_map() ? text_at(&part, "value") : std::string_view(part.text);
+    }
+    return out;
+  }
+
+  static std::string composed_url(const Node& url) {
+    const std::string_view protocol = text_at(&url, "protocol");
+    const std::string_view port = text_at(&url, "port");
+    std::string out =
+        fmt::format("{}://{}{}{}/{}", protocol.empty() ? "http" : protocol, joined_parts(find(&url, "host"), "."),
+                    port.empty() ? "" : ":", port, joined_parts(find(&url, "path"), "/"));
+    const Node* const query = find(&url, "query");
+    for (std::size_t i = 0; query != nullptr && i < query->items.size(); ++i) {
+      out += fmt::format("{}{}={}", i == 0 ? "?" : "&", text_at(&query->items[i], "key"),
+                         text_at(&query->items[i], "value"));
+    }
+    return out;
+  }
+
+  // A text, or {raw: …, query: […], variable: […]}. Without `raw`, the parts give the URL.
   void read_url(const Node* url, Request& request) {
     if (url == nullptr) return;
     std::string raw(url->is_scalar() ? std::string_view(url->text) : text_at(url, "raw"));
+    if (raw.empty() && find(url, "host") != nullptr) raw = composed_url(*url);
     // ":id" in the path.
     if (const Node* const variables = find(url, "variable")) {
       for (const Node& variable : variables->items) {

@@ -96,6 +96,19 @@ TEST(Postman, each_request_is_a_step) {
   EXPECT_NE(scenario_of(from_postman, kCollection, {.keep_secrets = true}).find("apiSecret: hush"), std::string::npos);
 }
 
+TEST(Postman, urls_in_parts_and_headers_in_lines) {
+  EXPECT_EQ(steps_of(from_postman, R"({"info": {}, "item": [{"name": "a", "request": {
+      "url": {"protocol": "https", "host": ["shop", "example"], "port": "8443", "path": ["items", {"value": "{{id}}"}],
+              "query": [{"key": "x", "value": "1"}]},
+      "header": "Accept: text/html\r\nX-Id: {{id}}\n"}}]})"),
+            "      a:\n"
+            "        http:\n"
+            "          get: \"/items/${id}?x=1\"\n"
+            "          headers:\n"
+            "            Accept: text/html\n"
+            "            X-Id: \"${id}\"\n");
+}
+
 TEST(Postman, errors_have_their_place) {
   EXPECT_NE(scenario_of(from_postman, "{}").find("source:1:1: this is no collection of Postman"), std::string::npos);
   EXPECT_NE(
