@@ -19,7 +19,7 @@ struct CurlCall {
   Request request;
   std::vector<Word> urls;
   std::string data;
-  std::string form;  // the parts of a multipart body so far
+  std::vector<Part> parts;  // of a multipart body
   bool has_data = false;
   bool is_digest = false;
   bool gets = false;
@@ -30,8 +30,6 @@ struct CurlCall {
   std::optional<std::string> agent;  // these yield to a header of the same name
   std::optional<std::string> referer;
 };
-
-constexpr std::string_view kCurlBoundary = "----bellwether-part";
 
 class CurlReader {
  public:
@@ -218,22 +216,31 @@ class CurlReader {
     call_.has_data = true;
   }
 
-  // A part of a multipart body. `reads`: @FILE and <FILE are files, and ";type=" begins the type.
+  // A part of a multipart body. `reads`: @FILE is a file, and ";type=" and ";filename=" may follow the value.
   void read_part(std::string_view text, bool reads) {
     const std::size_t equals = text.find('=');
-    const std::string_view name = text.substr(0, equals);
+    Part part{.field = {literal(text.substr(0, equals)), {}}};
     std::string_view value = equals == std::string_view::npos ? std::string_view() : text.substr(equals + 1);
-    if (reads && (value.starts_with('@') || value.starts_with('<'))) {
-      return warn(fmt::format("the file of the form field {} is left out", yaml::in_quotes(name)));
+    if (reads) {
+      part.is_file = value.starts_with('@');
+      const auto take = [&](std::string_view key, std::string& into) {
+        const std::size_t begin = value.find(key);
+        if (begin == std::string_view::npos) return std::string_view::npos;
+        const std::string_view rest = value.substr(begin + key.size());
+        into = literal(rest.substr(0, rest.find(';')));
+        return begin;
+      };
+      const std::size_t type = take(";type=", part.type);
+      const std::size_t filename = take(";filename=", part.filename);
+      value = value.substr(0, std::min({value.size(), type, filename}));
+      if (part.is_file) value.remove_prefix(1);
+      if (value == "-" || value.starts_with('<')) {
+        return warn(fmt::format("the form field {} is left out: its content is not in the command",
+                                yaml::in_quotes(text.substr(0, equals))));
+      }
     }
-    std::string type;
-    const std::size_t semicolon = reads ? value.find(";type=") : std::string_view::npos;
-    if (semicolon != std::string_view::npos) {
-      type = fmt::format("\r\nContent-Type: {}", value.substr(semicolon + 6));
-      value = value.substr(0, semicolon);
-    }
-    call_.form += fmt::format("--{}\r\nContent-Disposition: form-data; name=\"{}\"{}\r\n\r\n{}\r\n", kCurlBoundary,
-                              name, type, value);
+    part.field.value = literal(value);
+    call_.parts.push_back(std::move(part));
   }
 
   void read_seconds(const char* key, const Word& word) {
@@ -270,11 +277,9 @@ class CurlReader {
       request.options.push_back({"redirects", "50"});
     }
     keep_last_options();
-    if (!call_.form.empty()) {
-      call_.data = fmt::format("{}--{}--\r\n", call_.form, kCurlBoundary);
-      call_.has_data = true;
-      std::erase_if(request.headers, [](const Field& header) { return iequals(header.name, "content-type"); });
-      add_header(request, "Content-Type", fmt::format("multipart/form-data; boundary={}", kCurlBoundary));
+    if (!call_.parts.empty()) {
+      call_.has_data = call_.has_type = true;
+      set_parts(request, std::move(call_.parts));
     }
     const bool sends = call_.has_data && !call_.gets;
     if (sends && !call_.has_method && request.method == "GET") request.method = "POST";

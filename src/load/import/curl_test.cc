@@ -92,15 +92,20 @@ TEST(Curl, get_puts_data_into_the_query) {
             std::string::npos);
 }
 
-TEST(Curl, parts_of_a_form_become_one_body) {
-  const std::string steps =
-      curl_steps("curl -H 'Content-Type: multipart/form-data' -F name=ann -F 'n=1;type=text/x' h");
-  EXPECT_NE(steps.find("Content-Type: multipart/form-data; boundary=----bellwether-part\n"), std::string::npos)
-      << steps;
-  EXPECT_NE(steps.find(R"(name=\"n\"\x0d\nContent-Type: text/x\x0d\n\x0d\n1\x0d\n------bellwether-part--\x0d\n")"),
+TEST(Curl, parts_of_a_form_are_multipart) {
+  const std::string steps = curl_steps(
+      "curl -H 'Content-Type: multipart/form-data' -F name=ann -F 'n=1;type=text/x' -F n=2 -F "
+      "'photo=@img/p.png;type=image/png;filename=a.png' h");
+  EXPECT_NE(steps.find("          multipart:\n"
+                       "            name: ann\n"
+                       "            n:\n"
+                       "              - {text: \"1\", type: \"text/x\"}\n"
+                       "              - \"2\"\n"
+                       "            photo: {file: \"img/p.png\", filename: \"a.png\", type: \"image/png\"}\n"),
             std::string::npos)
       << steps;
-  EXPECT_NE(warnings_of(from_curl, "curl -F a=1 -F photo=@p.png h").find("the file of the form field 'photo' is left"),
+  EXPECT_EQ(steps.find("Content-Type"), std::string::npos) << steps;
+  EXPECT_NE(warnings_of(from_curl, "curl -F a=1 -F 'b=<p.txt' h").find("the form field 'b' is left out"),
             std::string::npos);
 }
 

@@ -73,23 +73,25 @@ class ScenarioText {
   }
 
   // A name that is given several times gets a list of its values.
-  void fields(int indent, std::string_view key, const Fields& fields) {
-    if (fields.empty()) return;
-    line(indent, fmt::format("{}:", key));
-    std::set<std::string_view> written;
-    for (const Field& field : fields) {
-      if (!written.insert(field.name).second) continue;
-      std::vector<std::string_view> values;
-      for (const Field& one : fields) {
-        if (one.name == field.name) values.push_back(one.value);
-      }
-      if (values.size() == 1) {
-        entry(indent + 2, field.name, scalar(field.value));
+  void fields(int indent, std::string_view key, Fields fields) {
+    for (Field& field : fields) field.value = scalar(field.value);
+    entries(indent, key, fields);
+  }
+
+  void parts(int indent, const std::vector<Part>& parts) {
+    Fields fields;
+    for (const Part& part : parts) {
+      std::string& value = fields.emplace_back(Field{part.field.name, {}}).value;
+      if (!part.is_file && part.filename.empty() && part.type.empty()) {
+        value = scalar(part.field.value);
         continue;
       }
-      line(indent + 2, scalar(field.name) + ":");
-      for (const std::string_view value : values) line(indent + 4, "- " + scalar(value));
+      value = fmt::format("{{{}: {}", part.is_file ? "file" : "text", quoted_scalar(part.field.value));
+      if (!part.filename.empty()) value += ", filename: " + quoted_scalar(part.filename);
+      if (!part.type.empty()) value += ", type: " + quoted_scalar(part.type);
+      value += '}';
     }
+    entries(indent, "multipart", fields);
   }
 
   void node(int indent, std::string_view before, const Node& node) {
@@ -141,6 +143,7 @@ class ScenarioText {
       case Body::Kind::kText: entry(10, "body", quoted_scalar(request.body.text)); break;
       case Body::Kind::kFile: entry(10, "body", fmt::format("{{file: {}}}", quoted_scalar(request.body.text))); break;
       case Body::Kind::kForm: fields(10, "form", request.body.form); break;
+      case Body::Kind::kMultipart: parts(10, request.body.parts); break;
       case Body::Kind::kJson: node(10, "json: ", request.body.json); break;
     }
     if (!request.status.empty()) entry(8, "check", fmt::format("{{status: {}}}", request.status));
@@ -148,6 +151,26 @@ class ScenarioText {
   }
 
  private:
+  // Their values are YAML.
+  void entries(int indent, std::string_view key, const Fields& fields) {
+    if (fields.empty()) return;
+    line(indent, fmt::format("{}:", key));
+    std::set<std::string_view> written;
+    for (const Field& field : fields) {
+      if (!written.insert(field.name).second) continue;
+      std::vector<std::string_view> values;
+      for (const Field& one : fields) {
+        if (one.name == field.name) values.push_back(one.value);
+      }
+      if (values.size() == 1) {
+        entry(indent + 2, field.name, field.value);
+        continue;
+      }
+      line(indent + 2, scalar(field.name) + ":");
+      for (const std::string_view value : values) line(indent + 4, fmt::format("- {}", value));
+    }
+  }
+
   std::string out_;
 };
 

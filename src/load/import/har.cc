@@ -234,6 +234,7 @@ class HarReader {
   // Some recorders give the fields of a form and not its text, percent-encoded or not.
   void read_params(const Node& params, Request& request) {
     const Field* const type = header_of(request, "content-type");
+    if (type != nullptr && type->value.starts_with("multipart/form-data")) return read_parts(params, request);
     if (type == nullptr || !type->value.starts_with("application/x-www-form-urlencoded")) {
       draft_.warnings.push_back(fmt::format("the body of {} is left out: the recording has only the names of its parts",
                                             yaml::in_quotes(request.url)));
@@ -249,6 +250,24 @@ class HarReader {
       append_percent_encoded(percent_decoded(value).value_or(value), text);
     }
     set_body(request, std::move(text));
+  }
+
+  void read_parts(const Node& params, Request& request) {
+    std::vector<Part> parts;
+    for (const Node& param : params.items) {
+      const std::string_view filename = text_at(&param, "fileName");
+      const std::string_view content = text_at(&param, "value");
+      if (!filename.empty() && content.empty()) {
+        draft_.warnings.push_back(fmt::format("the recording has no content of the file {}: put it beside the scenario",
+                                              yaml::in_quotes(filename)));
+      }
+      const bool is_file = !filename.empty() && content.empty();
+      parts.push_back({.field = {literal(text_at(&param, "name")), literal(is_file ? filename : content)},
+                       .is_file = is_file,
+                       .filename = is_file ? std::string() : literal(filename),
+                       .type = literal(text_at(&param, "contentType"))});
+    }
+    set_parts(request, std::move(parts));
   }
 
   void note_sent(std::string_view cookies) {

@@ -256,6 +256,18 @@ class PostmanReader {
         if (is_disabled(field)) continue;
         request.body.form.push_back({text(text_at(&field, "key")), text(text_at(&field, "value"))});
       }
+    } else if (mode == "formdata") {
+      std::vector<Part> parts;
+      for (const Node& field : fields->items) {
+        if (is_disabled(field)) continue;
+        const bool is_file = text_at(&field, "type") == "file";
+        const std::string_view content = text_at(&field, is_file ? "src" : "value");
+        parts.push_back({.field = {text(text_at(&field, "key")), is_file ? literal(content) : text(content)},
+                         .is_file = is_file,
+                         .filename = {},
+                         .type = text(text_at(&field, "contentType"))});
+      }
+      set_parts(request, std::move(parts));
     } else if (mode == "graphql") {
       std::string json = "{\"query\":\"";
       append_json_text(text_at(fields, "query"), json);

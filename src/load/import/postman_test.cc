@@ -32,7 +32,7 @@ constexpr std::string_view kCollection = R"({
       {"name": "Put", "request": "{{base}}/carts"}]},
     {"name": "Ask", "request": {"method": "POST", "url": "{{base}}/graphql", "body": {"mode": "graphql",
         "graphql": {"query": "{ items\n{ id } }", "variables": "{\"n\": 1}"}}}},
-    {"name": "Photo", "request": {"method": "POST", "url": "{{base}}/p", "body": {"mode": "formdata", "formdata": []}}}
+    {"name": "Photo", "request": {"method": "POST", "url": "{{base}}/p", "body": {"mode": "formdata", "formdata": [{"key": "title", "value": "{{t}}"}, {"key": "img", "type": "file", "src": "a.png"}, {"key": "off", "value": "1", "disabled": true}]}}}
   ]
 })";
 
@@ -89,9 +89,11 @@ TEST(Postman, each_request_is_a_step) {
             "        after: Ask\n"
             "        http:\n"
             "          post: \"${base}/p\"\n"
-            "          auth: {bearer: \"${access_token}\"}\n");
+            "          auth: {bearer: \"${access_token}\"}\n"
+            "          multipart:\n"
+            "            title: ${t}\n"
+            "            img: {file: \"a.png\"}\n");
   EXPECT_EQ(warnings_of(from_postman, kCollection),
-            "the body of 'Photo' is left out: its kind is 'formdata'\n"
             "1 script left out: write 'check', 'extract' or a step in Lua instead\n");
   EXPECT_NE(scenario_of(from_postman, kCollection, {.keep_secrets = true}).find("apiSecret: hush"), std::string::npos);
 }

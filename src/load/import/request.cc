@@ -133,6 +133,12 @@ void set_body(Request& request, std::string text) {
   }
 }
 
+void set_parts(Request& request, std::vector<Part> parts) {
+  request.body.kind = Body::Kind::kMultipart;
+  request.body.parts = std::move(parts);
+  std::erase_if(request.headers, [](const Field& header) { return iequals(header.name, "content-type"); });
+}
+
 std::optional<Fields> split_form(std::string_view text) {
   Fields out;
   while (!text.empty()) {

@@ -27,12 +27,21 @@ struct Auth {
   bool operator==(const Auth&) const = default;
 };
 
+// Of a form in multipart/form-data.
+struct Part {
+  Field field;  // of a file: its path
+  bool is_file = false;
+  std::string filename;  // empty: none, or that of the file
+  std::string type;      // empty: the usual one
+};
+
 struct Body {
-  enum class Kind : unsigned char { kNone, kText, kJson, kForm, kFile };
+  enum class Kind : unsigned char { kNone, kText, kJson, kForm, kMultipart, kFile };
   Kind kind = Kind::kNone;
   std::string text;  // kText; kFile: the path
   Node json;
   Fields form;
+  std::vector<Part> parts;  // kMultipart
 };
 
 // All texts but `method` and `options` are templates: a literal "${" is "$${".
@@ -87,6 +96,9 @@ bool can_send(Draft& draft, std::string_view name);
 // Gives the request this body in the most readable form that sends the same. `text`: a template. Drops a Content-Type
 // that the form implies.
 void set_body(Request& request, std::string text);
+
+// Gives the request a body of these parts, and drops its Content-Type.
+void set_parts(Request& request, std::vector<Part> parts);
 
 // "a=1&b=2" decoded. Nothing when encoding the fields again would not mean the same.
 std::optional<Fields> split_form(std::string_view text);

@@ -44,6 +44,9 @@ class SecretHider {
     hide_in(request.headers, "the header");
     hide_in(request.query, "the query parameter");
     hide_in(request.body.form, "the form field");
+    for (Part& part : request.body.parts) {
+      if (!part.is_file) hide_in(part.field, "the form field");
+    }
     if (request.body.kind == Body::Kind::kJson) hide_in(request.body.json);
     for (Field& option : request.options) {
       if (option.name != "proxy") continue;
@@ -64,9 +67,11 @@ class SecretHider {
   }
 
   void hide_in(Fields& fields, const char* what) {
-    for (Field& field : fields) {
-      if (is_secret(field.name)) hide(field.value, variable_name(field.name), fmt::format("{} {}", what, field.name));
-    }
+    for (Field& field : fields) hide_in(field, what);
+  }
+
+  void hide_in(Field& field, const char* what) {
+    if (is_secret(field.name)) hide(field.value, variable_name(field.name), fmt::format("{} {}", what, field.name));
   }
 
   void hide_in(Node& node) {

@@ -100,8 +100,8 @@ TEST_F(Evaluating, expected_statuses_alone_decide_what_is_a_failure) {
   EXPECT_TRUE(evaluator.is_failure(response(200, "")));
   EXPECT_TRUE(evaluator.is_failure(response(500, ""))) << "a check has no say";
   const std::vector<plan::StatusRange> own{{200, 200}};
-  EXPECT_FALSE(evaluator.is_failure(response(200, ""), own)) << "those of the request win";
-  EXPECT_TRUE(evaluator.is_failure(response(404, ""), own));
+  EXPECT_FALSE(evaluator.is_failure(response(200, ""), nullptr, own)) << "those of the request win";
+  EXPECT_TRUE(evaluator.is_failure(response(404, ""), nullptr, own));
   http1::Response none;
   none.error = http1::ErrorKind::kTimeout;
   EXPECT_TRUE(evaluator.is_failure(none));
