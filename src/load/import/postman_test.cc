@@ -32,7 +32,9 @@ constexpr std::string_view kCollection = R"({
       {"name": "Put", "request": "{{base}}/carts"}]},
     {"name": "Ask", "request": {"method": "POST", "url": "{{base}}/graphql", "body": {"mode": "graphql",
         "graphql": {"query": "{ items\n{ id } }", "variables": "{\"n\": 1}"}}}},
-    {"name": "Photo", "request": {"method": "POST", "url": "{{base}}/p", "body": {"mode": "formdata", "formdata": [{"key": "title", "value": "{{t}}"}, {"key": "img", "type": "file", "src": "a.png"}, {"key": "off", "value": "1", "disabled": true}]}}}
+    {"name": "Photo", "request": {"method": "POST", "url": "{{base}}/p", "body": {"mode": "formdata", "formdata": [
+      {"key": "title", "value": "{{t}}"}, {"key": "img", "type": "file", "src": "a.png"},
+      {"key": "off", "value": "1", "disabled": true}]}}}
   ]
 })";
 

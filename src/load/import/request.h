@@ -32,7 +32,7 @@ struct Part {
   Field field;  // of a file: its path
   bool is_file = false;
   std::string filename;  // empty: none, or that of the file
-  std::string type;      // empty: the usual one
+  std::string type;      // empty: the default of multipart
 };
 
 struct Body {
