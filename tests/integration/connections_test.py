@@ -50,7 +50,7 @@ workflows:
     def test_a_server_that_closes_its_connections_starves_nobody(self):
         self.answers["/a"] = response(b"ok", headers=["Connection: close"])
         self.assert_all_sent(self.load(self.scenario(2), "--cores", "1"), 320)
-        self.assertEqual(self.server.most_inside, 2)
+        self.assertLessEqual(self.server.most_inside, 2)
 
     def test_cookies_stay_with_their_user(self):
         self.answers["/login"] = lambda request, connection: response(
@@ -76,8 +76,7 @@ workflows:
         over = threading.Event()
         self.addCleanup(over.set)
         self.answers["/a"] = lambda request, connection: over.wait() and response(b"ok")
-        run = self.load(self.scenario(1, vus=3, iterations=1, more=", timeout: 300ms"), "--cores", "1",
-                        code=product.ALL_FAILED)
+        run = self.load(self.scenario(1, vus=3, iterations=1, more=", timeout: 300ms"), "--cores", "1")
         self.assertEqual(run.result["steps"]["w.a"]["errors"], {"timeout": 3})
 
     def test_a_stop_ends_those_that_wait(self):
@@ -157,7 +156,7 @@ workflows: {w: {executor: per-vu-iterations, vus: 1, iterations: 1, steps: {a: {
         run = self.load(scenario.replace("@PROXY@", f"127.0.0.1:{self.server.port}"))
         self.assertEqual(run.statuses, {200: 1})
         run = self.bellwether("run", self.named(scenario.replace("@PROXY@", "no-proxy.invalid:1")))
-        self.assert_refused(run, "through the proxy no-proxy.invalid", "http://no-such-host.invalid cannot be reached")
+        self.assert_refused(run, "http://no-such-host.invalid, through the proxy no-proxy.invalid")
 
     def test_targets_are_connected_to_only_when_asked(self):
         port = closed_port()

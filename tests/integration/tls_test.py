@@ -77,7 +77,7 @@ w:step("a", {{checks = {{"mine"}}}}, function() check("mine", http.get("/").body
 
     def test_a_wrong_key_is_known_before_the_run(self):
         nginx = self.serve()
-        for key, words in (("its.key", ["'certs/its.key'", "'certs/me.pem'"]),
+        for key, words in (("its.key", ["certs/its.key'", "certs/me.pem'"]),
                            ("ca.pem", ["scenario.yaml:1:", "no private key"]), ("none", ["No such file"])):
             run = self.bellwether("run", self.named(f"""\
 defaults: {{http: {{base: "{self.base}", tls: {{ca: certs/ca.pem, certificate: certs/me.pem, key: certs/{key}}}}}}}

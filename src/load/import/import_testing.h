@@ -21,7 +21,7 @@ inline std::string scenario_of(Importer make, std::string_view text, const Choic
     return out;
   }
   plan::TestSources sources(made->scenario);
-  sources.world.files["body.bin"] = "1";
+  for (const char* name : {"body.bin", "img/p.png", "a.png"}) sources.world.files[name] = "1";
   sources.world.files["ca.pem"] = "-----BEGIN CERTIFICATE-----\n";
   for (const std::string& name : made->unset) sources.sets.emplace_back(name, "https://value.example");
   EXPECT_EQ(sources.errors(), "") << made->scenario;

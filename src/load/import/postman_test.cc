@@ -45,6 +45,7 @@ TEST(Postman, each_request_is_a_step) {
             "  apiSecret:  # a variable of the collection\n"
             "  user:  # the variable user, which the collection does not have\n"
             "  access_token:  # the variable access-token, which the collection does not have\n"
+            "  t:  # the variable t, which the collection does not have\n"
             "  PASSWORD:  # the JSON member password of Sign_in\n"
             "workflows:\n"
             "  main:\n"
@@ -93,7 +94,7 @@ TEST(Postman, each_request_is_a_step) {
             "          post: \"${base}/p\"\n"
             "          auth: {bearer: \"${access_token}\"}\n"
             "          multipart:\n"
-            "            title: ${t}\n"
+            "            title: \"${t}\"\n"
             "            img: {file: \"a.png\"}\n");
   EXPECT_EQ(warnings_of(from_postman, kCollection),
             "1 script left out: write 'check', 'extract' or a step in Lua instead\n");

@@ -116,7 +116,7 @@ template <class All>
 std::optional<std::string> lack_of(const Values& values, const All& all, uint16_t w) {
   if (all[w].is_teardown) return std::nullopt;
   for (Remark& remark : remarks_on_values(values, all, w)) {
-    if (remark.kind == "value_missing") return std::move(remark.text) + "; a default would stand for it";
+    if (remark.kind == "value_missing") return std::move(remark.text) + ", and 'use' has no default";
   }
   return std::nullopt;
 }

@@ -75,7 +75,7 @@ TEST(Sequence, what_is_missing_or_was_cut_is_told) {
             (std::vector<Remark>{{"value_missing", "workflow 'a' provided no 'one' for 'b'"},
                                  {"value_missing", "workflow 'a' provided no 'list' for 'b'"}}));
   EXPECT_TRUE(remarks_on_values(values, all, 2).empty()) << "something stands for it";
-  EXPECT_EQ(lack_of(values, all, 1), "workflow 'a' provided no 'one' for 'b'; a default would stand for it");
+  EXPECT_EQ(lack_of(values, all, 1), "workflow 'a' provided no 'one' for 'b', and 'use' has no default");
   EXPECT_FALSE(lack_of(values, all, 2));
   auto teardown = all;
   teardown[1].is_teardown = true;

@@ -360,7 +360,11 @@ HttpDefaults parse_http_defaults(const Node& node, Reading& reading) {
   if (!node.is_map()) return out;
   out.base = section.constant("base");
   if (const Node* hosts = section.find("hosts")) {
-    out.hosts = parse_pairs(*hosts, section.what(*hosts), reading);
+    for (const Node& item : hosts->items) {
+      auto place = read_constant(item, fmt::format("{} in {}", in_quotes(item.key), section.what(*hosts)), reading);
+      if (place) out.hosts.push_back({{item.key, item.key_mark}, std::move(*place)});
+    }
+    if (!hosts->is_map()) report_wrong(*hosts, section.what(*hosts), "a map such as {shop.example: 10.0.0.7}", reading);
     if (out.hosts.size() > kHostsMax) {
       report_wrong(*hosts, section.what(*hosts), fmt::format("at most {} hosts", kHostsMax), reading);
     }

@@ -88,6 +88,7 @@ inline const std::map<std::string, std::string>& places() {
       {"header_check", step("http: {get: /}, check: {header: {A: {@}}}")},
       {"css_check", step("http: {get: /}, check: {css: {a: {@}}}")},
       {"xpath_check", step("http: {get: /}, check: {xpath: {//a: {@}}}")},
+      {"condition", step("if: {'${a}': {@}}, http: {get: /}")},
       {"count_check", step("http: {get: /}, check: {css: {a: {count: {@}}}}")},
       {"extraction", step("http: {get: /}, extract: {x: {@}}")},
   };
