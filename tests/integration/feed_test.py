@@ -77,8 +77,8 @@ a:
         self.write("three.csv", "id\n1\n2\n3\n")
         step = "a: {http: {get: \"/${ids.id}\"}}"
         data = "ids: {csv: ids.csv, at_end: stop}"
-        executors = {"duration: 1m": 2, "executor: ramping-vus\n    stages: [{duration: 1s, target: 2}, "
-                     "{duration: 1m, target: 2}]": 2, "executor: per-vu-iterations\n    iterations: 100": 2,
+        executors = {"duration: 1m": 2, "executor: ramping-vus\n    start_vus: 2\n    stages: "
+                     "[{duration: 1m, target: 2}]": None, "executor: per-vu-iterations\n    iterations: 100": 2,
                      "executor: shared-iterations\n    iterations: 100": 2,
                      "rate: 100/s\n    duration: 1m": "{preallocated: 2, max: 2}",
                      "executor: externally-controlled\n    duration: 1m": 2}
@@ -87,7 +87,7 @@ a:
                 with self.subTest(executor, cores=cores):
                     self.server.requests.clear()
                     text = self.scenario(data, step, vus=vus).replace("    executor: per-vu-iterations\n", "") \
-                        .replace("    iterations: 1\n", f"    {executor}\n")
+                        .replace("    iterations: 1\n", f"    {executor}\n").replace("    vus: None\n", "")
                     run = self.load(text, "--cores", cores)
                     self.assertEqual(Counter(self.paths()), {f"/{i}": 1 for i in range(10)})
                     self.assertEqual((run.totals["iterations"], run.totals["dropped_iterations"]), (10, 0))

@@ -30,7 +30,12 @@ defaults:
     first_byte_timeout: 0
     redirects: 3
     compressed: true
-    tls: {verify: false}
+    keep_alive: true
+    connections: 2
+    hosts: {shop.example: "10.0.0.7:80"}
+    expected_statuses: [200, 3xx, 500-503]
+    tls: {verify: false, certificate: me.pem, key: me.key, server_name: shop.test, min_version: 1.2, max_version: 1.3,
+          resume: true}
     body_max: 64KiB
     auth: {basic: {user: a, password: "${MORE}"}}
     retries: 2
@@ -48,6 +53,7 @@ workflows:
     on_overtime: notify
     timeout: 10m
     keep_cookies: true
+    keep_connections: true
     provide: {takers: {token: "${a.token}", all: {value: "${a.token}", collect: all}}}
     steps:
       a:
@@ -68,6 +74,7 @@ workflows:
             B: {exists: false}
             C: {equals: x, not: y, lt: 9, lte: 9, gt: 0, gte: 0, contains: z, matches: "."}
           duration: {lt: 200ms, lte: 1s, gt: 0, gte: "${VUS}s"}
+          url: {contains: x}
           css:
             h1: [a, b]
             a: {attribute: href, equals: x, not: y, lt: 9, lte: 9, gt: 0, gte: 0, contains: z, matches: ".",
@@ -86,6 +93,7 @@ workflows:
           cookie: {cookie: sid}
           c: {css: "a.b", attribute: href}
           x: {xpath: "//a"}
+          where: {url: true}
         think: {normal: {mean: 1s, stddev: 200ms, min: 0, max: 5s}}
         on_error: skip
         metric: {orders: 1, total: "${a.json.$.b}"}
@@ -107,7 +115,12 @@ workflows:
       f: {http: {head: /, redirects: 0, compressed: false, tls: {verify: true}, body_max: 1}}
       g: {http: {options: /}, think: 500ms}
       h: {http: {trace: /, proxy: none}}
-      i: {http: {method: REPORT, url: /}}
+      i: {http: {method: REPORT, url: /, keep_alive: false, expected_statuses: 404}}
+      p:
+        if: {"${vu}": {equals: 1, not: 2, lt: 3, lte: 3, gt: 0, gte: 0, contains: "1", matches: "1", exists: true}}
+        http:
+          post: /
+          multipart: {a: {file: b.json, template: true, filename: x, type: text/plain}, b: {text: c}}
       j: {action: {set: {one: "1", two: "${random_string(3)}"}}}
       k: {after: j, if: {"${one}": [1, 2], "${two}": {not: x}}, repeat: 2, steps: {l: {http: {get: /}}}}
       m: {choose: {n: {weight: 2, http: {get: /}}, o: {http: {get: /}}}}
@@ -260,7 +273,7 @@ class Schema(product.Test):
         self.write("b.json", "{}")
         (self.folder / "payloads").mkdir()
         self.write("payloads/a.json", "{}")
-        certificates.Authority(self.folder)  # ca.pem
+        certificates.Authority(self.folder).issue("me", "DNS:me")  # ca.pem, me.pem, me.key
         for name, text in (("shared.yaml", "env: {A: b}"), ("users.csv", "name;age\nann;1\n"),
                            ("items.jsonl", '{"id": 1}\n'), ("places.json", '[{"a": 1}]'),
                            ("whole.lua", "function f() end"), ("whole.bw", "is looked at by runs only")):

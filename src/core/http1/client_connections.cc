@@ -69,6 +69,7 @@ task<std::unique_ptr<Connection>> SharedConnections::take_place(const Origin& or
   runtime_.timers().arm(timer, deadline);
   const runtime::CancelCallback on_cancel(cancel, &Waiting::give_up, &waiting);
   co_await waiting.called.wait();
+  if (runtime_.read_clock() >= deadline) waiting.got = nullptr;  // the next one gets the place
   co_return std::move(waiting.got);
 }
 
