@@ -395,7 +395,7 @@ w:step("b", {after = "a"}, function() http.get("/b") end)
                 ("http.get({})", "the URL of a request must be a text, not a table"),
                 ("http.get('/a', {heders = {}})", "did you mean 'headers'?"),
                 ("http.get('/a', {headers = {['A b'] = 'x'}})", "cannot be sent: its URL or a header is wrong"),
-                ("http.post('/a', {body = 'x', json = {}})", "a request has 'body' or 'json', not both"),
+                ("http.post('/a', {body = 'x', json = {}})", "a request has one of 'body', 'json' and 'multipart'"),
                 ("http.get('/a', {timeout = 'soon'})", "'timeout' takes a time"),
                 ("http.get('/a', {name = 'no'})", "the step declares no request 'no': add it to the options"),
                 ("sleep('x')", "sleep takes a time"),

@@ -187,7 +187,7 @@ me:
   check:
     json: {$.id: "${id}", $.name: "${name}", $.vip: "${login.json.$.user.vip}", $.again: {not: "${gone}"}}
     header: {X-Id: {gte: "${id}", equals: "${again}"}}
-    body: {contains: "\"${name}\""}
+    body: {contains: 'name": "${name}'}
     duration: {lt: "${limit}"}
     size: {gt: "${id}"}
     status: "20${random(0, 0)}"

@@ -55,8 +55,9 @@ class Examples(TargetTest):
     def test_each_example_fails_when_its_target_is_down(self):
         for example in EXAMPLES:
             with self.subTest(example.name):
-                run = self.load(example, "--set", "BASE=http://127.0.0.1:1", "--duration", "200ms",
-                                code=(product.THRESHOLDS, product.ALL_FAILED))
+                # Without its values, the second workflow of layers.yaml does not begin.
+                code = product.ABORT if example.name == "layers.yaml" else (product.THRESHOLDS, product.ALL_FAILED)
+                run = self.load(example, "--set", "BASE=http://127.0.0.1:1", "--duration", "200ms", code=code)
                 self.assertGreater(run.errors["connect_refused"], 0)
 
     def readme_scenario(self):

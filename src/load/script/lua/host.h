@@ -108,7 +108,7 @@ enum class Field : uint8_t {
   kHeader,
   kAll,
   kCss,
-  kXpath
+  kXpath  // the last one
 };
 
 class Host {
@@ -124,7 +124,7 @@ class Host {
   uint64_t responses = 0;     // so far
   int response_kind = 0;      // the metatable of responses, in the registry
   const void* response_kind_at = nullptr;
-  KnownTexts<Field, 12> fields;  // all of them
+  KnownTexts<Field, static_cast<std::size_t>(Field::kXpath) + 1> fields;  // all of them
   int paths = 0;                 // text → plan::JsonPath, in the registry
   KnownTexts<const plan::JsonPath*> near_paths;
   std::deque<plan::JsonPath> known_paths;
