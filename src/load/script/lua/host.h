@@ -125,7 +125,7 @@ class Host {
   int response_kind = 0;      // the metatable of responses, in the registry
   const void* response_kind_at = nullptr;
   KnownTexts<Field, static_cast<std::size_t>(Field::kXpath) + 1> fields;  // all of them
-  int paths = 0;                 // text → plan::JsonPath, in the registry
+  int paths = 0;                                                          // text → plan::JsonPath, in the registry
   KnownTexts<const plan::JsonPath*> near_paths;
   std::deque<plan::JsonPath> known_paths;
   // By what scripts wrote.
