@@ -63,6 +63,9 @@ task<std::unique_ptr<Connection>> SharedConnections::take_place(const Origin& or
                                                                 runtime::Cancellation* cancel) {
   if (most_ == 0) co_return std::make_unique<Connection>();
   Server& server = server_of(origin);
+  // An idle one is there only for a request that must not use it: it takes the place.
+  auto idle = server.open < most_ ? nullptr : session_.take_idle(origin);
+  if (idle != nullptr) co_return idle;
   if (server.open < most_) co_return new_place(server);
   Waiting waiting(server);
   runtime::Timer timer(&Waiting::give_up, &waiting);

@@ -69,6 +69,20 @@ TEST_F(SharedTest, without_a_limit_an_idle_connection_serves_the_next_user) {
   EXPECT_EQ(end_of(fourth).connections, 1);
 }
 
+TEST_F(SharedTest, a_request_with_a_connection_of_its_own_takes_the_place) {
+  client_->share_connections(1);
+  Request what = request("GET", "/");
+  what.fresh = true;
+  end(begin(request("GET", "/")));
+  EXPECT_EQ(end_of(begin(what)).connections, 1) << "in place of the idle one";
+  User& holder = begin(request("GET", "/"));
+  User& waiting = begin(what);
+  end(holder);
+  EXPECT_EQ(end_of(waiting).connections, 1) << "in place of the one that it is given";
+  EXPECT_EQ(end_of(begin(request("GET", "/"))).connections, 1);
+  EXPECT_EQ(server_->connections, 5);
+}
+
 TEST_F(SharedTest, a_connection_that_ends_leaves_its_place) {
   client_->share_connections(1);
   server_->answer("HTTP/1.1 200 OK\r\n\r\nuntil the end", Then::kFinish);
