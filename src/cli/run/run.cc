@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -180,8 +181,8 @@ Result<int> run_session(const plan::Plan& plan, const RunSettings& settings) {
     const Status reached = control->run(vuser::check_targets(*control, plan, settings.connect));
     if (!reached) {
       return fail(reached.error().code, "{}; nothing was sent; {}", reached.error().message,
-                  settings.connect ? "leave out --check-targets to start the run all the same"
-                                   : "--no-lookup starts the run all the same");
+                  reached.error().code == Errc::kDns ? "--no-lookup starts the run all the same"
+                                                     : "leave out --check-targets to start the run all the same");
     }
   }
   BW_TRY(auto attendance, Attendance::open(*control, settings.ui));
@@ -375,6 +376,13 @@ Result<RunSettings> settings_of(const RunArguments& arguments) {
     BW_TRY(settings.pin, parse_pin(arguments.pin));
   }
   BW_TRY(settings.outs, parse_outs(arguments.outs));
+  for (const Out& out : settings.outs) {
+    std::error_code code;
+    if (!settings.request_log.empty() && std::filesystem::weakly_canonical(out.file, code) ==
+                                             std::filesystem::weakly_canonical(settings.request_log, code)) {
+      return fail(Errc::kInvalid, "--request-log '{}': a report goes to that file", settings.request_log);
+    }
+  }
   if (!arguments.no_store && !is_store_off()) {
     // Without a known place for the store, the run goes on without it.
     if (auto store = store_path(arguments.store)) settings.store = std::move(*store);

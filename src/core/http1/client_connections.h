@@ -49,7 +49,7 @@ class Session {
     std::unique_ptr<Connection>* link = &idle_;
     while (*link != nullptr) {
       std::unique_ptr<Connection> connection = std::move(*link);
-      *link = std::move(connection->next);
+      link->swap(connection->next);  // swaps here need no destructor
       if (!connection->stream->idle_and_open()) continue;
       if (connection->origin == &origin) return connection;
       connection->next = std::move(*link);
@@ -59,8 +59,8 @@ class Session {
     return nullptr;
   }
   void put_idle(std::unique_ptr<Connection> connection) {
-    connection->next = std::move(idle_);
-    idle_ = std::move(connection);
+    connection->next.swap(idle_);
+    idle_.swap(connection);
   }
   void close_idle() {
     while (idle_ != nullptr) idle_ = std::move(idle_->next);

@@ -182,7 +182,7 @@ std::string wrong_with_tags(const Scenario& from) {
     if (!scenario::is_tag_name(name)) {
       return fmt::format(
           "'{}' cannot be the name of a tag: write letters, digits and _, and none of step, workflow, "
-          "scenario, check, group",
+          "scenario, check, group, method, url, status, expected_response",
           printable(name));
     }
     if (!scenario::is_tag_value(value)) {

@@ -226,8 +226,10 @@ class CurlReader {
       const auto take = [&](std::string_view key, std::string& into) {
         const std::size_t begin = value.find(key);
         if (begin == std::string_view::npos) return std::string_view::npos;
-        const std::string_view rest = value.substr(begin + key.size());
-        into = literal(rest.substr(0, rest.find(';')));
+        std::string_view rest = value.substr(begin + key.size());
+        const bool in_quotes = rest.starts_with('"');
+        if (in_quotes) rest.remove_prefix(1);
+        into = literal(rest.substr(0, rest.find(in_quotes ? '"' : ';')));
         return begin;
       };
       const std::size_t type = take(";type=", part.type);

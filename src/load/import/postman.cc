@@ -221,8 +221,10 @@ class PostmanReader {
       request.auth = Auth{"bearer", {}, "${TOKEN}"};
     } else if (type == "apikey" && auth_value(values, "in") == "query") {
       request.query.push_back({auth_value(values, "key"), auth_value(values, "value")});
+      request.secrets.push_back(request.query.back().name);
     } else if (type == "apikey") {
       const std::string key = auth_value(values, "key");
+      request.secrets.push_back(key);
       if (can_send(draft_, key)) add_header(request, key, auth_value(values, "value"));
     } else {
       draft_.warnings.push_back(fmt::format("the authorization {} is left out", yaml::in_quotes(type)));

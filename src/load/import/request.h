@@ -53,6 +53,7 @@ struct Request {
   std::string url;
   Fields query;  // in addition to that in the URL
   Fields headers;
+  std::vector<std::string> secrets;  // names of fields that hold one, whatever their names say
   Body body;
   std::optional<Auth> auth;
   Fields options;      // other keys of `http`, their values as YAML

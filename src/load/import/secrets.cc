@@ -38,6 +38,7 @@ class SecretHider {
 
   void hide_in(Request& request) {
     step_ = request.name;
+    own_ = &request.secrets;
     hide_in_url(request);
     if (request.auth) hide(request.auth->secret, request.auth->scheme == "bearer" ? "TOKEN" : "PASSWORD", "the login");
     hide_authorization(request);
@@ -71,14 +72,19 @@ class SecretHider {
   }
 
   void hide_in(Field& field, const char* what) {
-    if (is_secret(field.name)) hide(field.value, variable_name(field.name), fmt::format("{} {}", what, field.name));
+    const bool is_own = std::ranges::find(*own_, field.name) != own_->end();
+    if (is_own || is_secret(field.name))
+      hide(field.value, variable_name(field.name), fmt::format("{} {}", what, field.name));
   }
 
   void hide_in(Node& node) {
     for (Node& item : node.items) {
       hide_in(item);
-      const bool is_text = item.is_scalar() && item.is_quoted;
-      if (is_text && is_secret(item.key)) hide(item.text, variable_name(item.key), "the JSON member " + item.key);
+      if (!item.is_scalar() || !is_secret(item.key)) continue;
+      hide(item.text, variable_name(item.key), "the JSON member " + item.key);
+      if (item.is_quoted || !item.text.starts_with("${")) continue;
+      item.text = fmt::format("${{json({})}}", item.text.substr(2, item.text.size() - 3));  // stays a number
+      item.is_quoted = true;
     }
   }
 
@@ -118,6 +124,7 @@ class SecretHider {
   Draft& draft_;
   bool keep_;
   std::string step_;
+  const std::vector<std::string>* own_ = nullptr;                     // Request::secrets
   std::map<std::pair<std::string, std::string>, std::string> names_;  // by the wanted name and the value
 };
 

@@ -76,8 +76,10 @@ TEST(Errors, of_overrides_name_the_flag) {
   TestSources once("workflows: {w: {steps: {a: {action: {set: {x: '1'}}}}}}");
   once.overrides = {.vus = 1, .duration = Duration::seconds(1), .rate_per_s = std::nullopt};
   EXPECT_EQ(once.errors(),
-            "shop.yaml: --vus fits no workflow of this scenario\n  expected: a workflow with an http step\n"
-            "shop.yaml: --duration fits no workflow of this scenario\n  expected: a workflow with an http step\n");
+            "shop.yaml: --vus fits no workflow of this scenario\n"
+            "  expected: a workflow with requests and a fixed number of users\n"
+            "shop.yaml: --duration fits no workflow of this scenario\n"
+            "  expected: a workflow with requests and a duration, not stages or iterations\n");
 }
 
 TEST(Errors, an_empty_file_is_one) {

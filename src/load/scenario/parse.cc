@@ -339,8 +339,9 @@ void apply_overrides(const Overrides& overrides, Scenario& scenario, Diagnostics
   };
   refuse(overrides.load.iterations.has_value(), took_load, "--iterations", "a workflow with an http step");
   refuse(!overrides.load.stages.empty(), took_load, "--stage", "a workflow with an http step");
-  refuse(overrides.vus.has_value(), took_vus, "--vus", "a workflow with an http step");
-  refuse(overrides.duration.has_value(), took_duration, "--duration", "a workflow with an http step");
+  refuse(overrides.vus.has_value(), took_vus, "--vus", "a workflow with requests and a fixed number of users");
+  refuse(overrides.duration.has_value(), took_duration, "--duration",
+         "a workflow with requests and a duration, not stages or iterations");
   refuse(overrides.rate_per_s.has_value(), took_rate, "--rate", "a workflow with executor: constant-arrival-rate");
 }
 

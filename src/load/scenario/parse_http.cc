@@ -187,6 +187,7 @@ Body parse_files(const Section& section) {
         last->place(), {.message = section.where() + " names files in more than one way", .expected = one_of(sources)});
     return {};
   }
+  if (file && file->text.empty()) report_wrong(*last, section.what(*last), "the path of a file", reading);
   if (file) {
     if (pick != nullptr) {
       reading.diagnostics.add(pick->place(), {.message = section.what(*pick) + " has no effect: it is one file",
@@ -228,6 +229,9 @@ std::optional<FormPart> parse_part(const Node& node, const Text& name, const std
   out.type = section.text("type");
   auto content = out.is_file ? section.constant("file") : section.text("text");
   if (!content) return std::nullopt;
+  if (out.is_file && content->text.empty()) {
+    report_wrong(*section.find("file"), section.what(*section.find("file")), "the path of a file", reading);
+  }
   out.content = std::move(*content);
   return out;
 }

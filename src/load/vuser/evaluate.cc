@@ -200,6 +200,14 @@ void Evaluator::render_values(const RenderContext& context) {
   }
 }
 
+bool Evaluator::has_failed(const http1::Response& response, const RenderContext* context,
+                           std::span<const plan::StatusRange> own) {
+  if (response.error != http1::ErrorKind::kNone) return true;
+  const std::span<const plan::StatusRange> expected = own.empty() ? expected_ : own;
+  if (!expected.empty()) return !scenario::has_status(expected, response.status);
+  return response.status >= 400 && !allows(response, context);
+}
+
 bool Evaluator::allows(const http1::Response& response, const RenderContext* context) {
   if (!rendered_.empty()) render_values(*context);
   bool names_good_ones = false;
@@ -285,9 +293,16 @@ bool Evaluator::json_holds(const plan::Check& check, std::size_t index) {
   if (check.comparison == Comparison::kExists) return there;
   if (check.comparison == Comparison::kAbsent) return !there;
   if (!there) return false;
+  // Objects and arrays compare by their text, which an extraction gives too.
+  const bool is_compound = std::holds_alternative<JsonReader::Compound>(value);
+  if (is_compound) {
+    text_.clear();
+    if (!json_->find_text(check.path, text_)) return false;
+  }
   return any_holds(check, [&](const plan::Literal& wanted, std::size_t i) {
-    if (const auto* text = std::get_if<std::string_view>(&value)) {
-      return text_holds(check.comparison, *text, wanted,
+    const auto* text = std::get_if<std::string_view>(&value);
+    if (text != nullptr || is_compound) {
+      return text_holds(check.comparison, is_compound ? std::string_view(text_) : *text, wanted,
                         check.comparison == Comparison::kMatches ? check_patterns_[index][i].get() : nullptr);
     }
     if (const auto* number = std::get_if<double>(&value)) return number_holds(check.comparison, *number, wanted);

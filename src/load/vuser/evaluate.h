@@ -45,11 +45,10 @@ class Evaluator {
   // unless a check names it as good. REQUIRES a context when it needs one.
   bool is_failure(const http1::Response& response, const RenderContext* context = nullptr,
                   std::span<const plan::StatusRange> own = {}) {
-    if (response.error != http1::ErrorKind::kNone) return true;
-    const std::span<const plan::StatusRange> expected = own.empty() ? expected_ : own;
-    if (!expected.empty()) [[unlikely]]
-      return !scenario::has_status(expected, response.status);
-    return response.status >= 400 && !allows(response, context);
+    const bool good = response.error == http1::ErrorKind::kNone && response.status < 400;
+    if (good && expected_.empty() && own.empty()) [[likely]]
+      return false;
+    return has_failed(response, context, own);
   }
   // Sets the values, and counts each check as passed or failed. A check of a request that got no response fails, and so
   // does one whose rendered value is missing. `took`: service time of the exchange. `cookies`: the user's, with those
@@ -66,6 +65,8 @@ class Evaluator {
     const plan::Template* source;
   };
 
+  bool has_failed(const http1::Response& response, const RenderContext* context,
+                  std::span<const plan::StatusRange> own);
   bool allows(const http1::Response& response, const RenderContext* context);
   void render_values(const RenderContext& context);
   bool holds(const plan::Check& check, std::size_t index, const http1::Response& response, Duration took);

@@ -162,7 +162,7 @@ task<Flow> IterationRunner::run_call(WorkflowRun& run, Vu& vu, PreparedStep& ste
   const plan::Retry& retry = step.call().retry;
   if (sent < retry.times && is_to_be_sent_again(retry, response, outcome.failed)) {
     response = {};  // its buffer is of no use any more, and the next one needs one
-    const Flow flow = co_await send_again(run, vu, step, due, sent);
+    const Flow flow = co_await send_again(run, vu, step, sent);
     co_return flow;
   }
   if (response.error == ErrorKind::kNone) record_metrics(step, vu);
@@ -183,12 +183,13 @@ void IterationRunner::note_proxy(const PreparedStep& step, const http1::Response
            : fmt::format("the proxy opened no tunnel, and answered with status {}", response.proxy_status));
 }
 
-task<Flow> IterationRunner::send_again(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due, uint16_t sent) {
+// A request of its own, which is due now: the tries before it have counted their own times.
+task<Flow> IterationRunner::send_again(WorkflowRun& run, Vu& vu, PreparedStep& step, uint16_t sent) {
   const Duration wait = step.call().retry.wait;
   bool time_came = !vu.cancel->cancelled() && !state_.stopped.cancelled();
   if (time_came && wait > Duration::zero()) time_came = co_await runtime_.sleep(wait, vu.cancel);
   if (!time_came) co_return after_failure(run, vu, step);
-  const Flow flow = co_await run_call(run, vu, step, due, static_cast<uint16_t>(sent + 1));
+  const Flow flow = co_await run_call(run, vu, step, runtime_.now(), static_cast<uint16_t>(sent + 1));
   co_return flow;
 }
 

@@ -39,7 +39,7 @@ class IterationRunner {
   runtime::task<Flow> run_rounds(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due);
   void record_groups(const WorkflowRun& run, const Vu& vu);
   runtime::task<Flow> run_call(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due, uint16_t sent = 0);
-  runtime::task<Flow> send_again(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due, uint16_t sent);
+  runtime::task<Flow> send_again(WorkflowRun& run, Vu& vu, PreparedStep& step, uint16_t sent);
   runtime::task<Flow> run_action(WorkflowRun& run, Vu& vu, PreparedStep& step);
   Result<std::size_t> program_at(uint16_t index);
   Status prepare_code(WorkflowRun& run, const plan::Step& step);

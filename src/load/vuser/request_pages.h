@@ -42,7 +42,7 @@ inline RequestRow row_of(plan::StepId step, const http1::Response& response, boo
           .bytes_received = response.bytes_received,
           .iteration = iteration,
           .vu = vu,
-          .status = static_cast<uint16_t>(response.status),
+          .status = static_cast<uint16_t>(answered ? response.status : 0),
           .step = step,
           .error = response.error,
           .failed = failed};
