@@ -132,6 +132,9 @@ workflows:
     def test_a_request_log_that_cannot_be_written_is_a_failure(self):
         run = self.bellwether("run", self.server.url, "-n", "1", "--request-log", self.folder / "log.txt")
         self.assert_refused(run, ".csv or .jsonl")
+        run = self.bellwether("run", self.server.url, "--request-log", self.folder / "a.csv", "--out",
+                              f"csv={self.folder}/./a.csv")
+        self.assert_refused(run, "a report goes to that file")
         full = self.folder / "full.csv"
         full.symlink_to("/dev/full")
         run = self.load(self.server.url, "-n", "1", "--request-log", full, code=product.NOT_WRITTEN)

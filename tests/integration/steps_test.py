@@ -195,6 +195,22 @@ me:
         checks = [(check["passes"], check["fails"]) for check in run.result["checks"]]
         self.assertEqual(checks, [(1, 1), (1, 1), (1, 1), (0, 2), (2, 0), (1, 1), (1, 1), (2, 0), (2, 0), (2, 0)])
 
+    def test_objects_and_arrays_compare_by_their_text(self):
+        self.answers["/me"] = [response(b'{"owner": {"id": 7}, "tags": ["load", "test"]}')]
+        run = self.one("""
+me:
+  http: {get: /me}
+  extract: {owner: {json: $.owner}, tags: {json: $.tags}}
+  check:
+    json: {$.owner: "${owner}", $.tags: {equals: "${tags}", contains: load, not: "${owner}"}}
+again:
+  after: me
+  http: {get: /me}
+  check: {json: {$.owner: {not: "${me.owner}"}}}
+""")
+        self.assertEqual([(check["passes"], check["fails"]) for check in run.result["checks"]],
+                         [(1, 0), (1, 0), (1, 0), (1, 0), (0, 1)])
+
     def test_many_values_are_taken_as_a_list_or_counted(self):
         self.answers["/items"] = [response(b'{"a": [{"id": 1}, {"id": "x"}], "b": {"id": null}}')]
         self.one("""
