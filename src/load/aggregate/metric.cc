@@ -195,10 +195,7 @@ std::optional<Value> trend_value(const metrics::ResponseTimes& trend, double sca
       const double exact = static_cast<double>(all.sum_ns()) / static_cast<double>(all.count());
       return Value{scale == kMillisecond ? exact * 1e-6 : exact / scale};
     }
-    case plan::Aggregation::kMin: {
-      const Duration least = std::max(trend.waits().min(), trend.answered.min());
-      return Value{in_units(least, scale), trend.answered.empty(), {}};
-    }
+    case plan::Aggregation::kMin: return Value{in_units(trend.min(), scale), trend.answered.empty(), {}};
     case plan::Aggregation::kMax: return figure(trend.max());
     case plan::Aggregation::kMed: return figure(trend.percentile(50));
     case plan::Aggregation::kPercentile: return figure(trend.percentile(percentile));

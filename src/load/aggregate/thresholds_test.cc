@@ -90,6 +90,13 @@ TEST_F(MetricTest, gauges_have_their_last_and_highest_value) {
   EXPECT_EQ(value(totals, "vus", Aggregation::kMax, {.workflow = 1}), 6);
 }
 
+TEST_F(MetricTest, a_dropped_arrival_does_not_lower_the_least_response_time) {
+  metrics::Window window({4, 2, 2});
+  window.steps[0].response.unfinished.record(Duration::millis(1));
+  totals.add(window);
+  EXPECT_DOUBLE_EQ(*value(totals, "http_req_duration", Aggregation::kMin), 10);
+}
+
 TEST_F(MetricTest, trends_are_milliseconds_of_merged_samples) {
   EXPECT_DOUBLE_EQ(*value(totals, "http_req_service", Aggregation::kAvg), 2);
   EXPECT_DOUBLE_EQ(*value(totals, "http_req_duration", Aggregation::kMin), 10) << "response times of all models";

@@ -101,6 +101,20 @@ TEST(Postman, each_request_is_a_step) {
   EXPECT_NE(scenario_of(from_postman, kCollection, {.keep_secrets = true}).find("apiSecret: hush"), std::string::npos);
 }
 
+TEST(Postman, api_keys_and_numbers_under_secret_names_are_hidden) {
+  const Import made = from_postman({"source", R"({"info": {}, "item": [{"name": "a", "request": {
+    "method": "POST", "url": "http://h/a",
+    "body": {"mode": "raw", "raw": "{\"password\": 987654, \"n\": 1}", "options": {"raw": {"language": "json"}}},
+    "auth": {"type": "apikey", "apikey": [
+      {"key": "key", "value": "X-Custom"}, {"key": "value", "value": "s3cret"}]}}}]})"},
+                                   {});
+  ASSERT_TRUE(made);
+  EXPECT_EQ(made->scenario.find("s3cret"), std::string::npos) << made->scenario;
+  EXPECT_NE(made->scenario.find("X-Custom: \"${X_CUSTOM}\""), std::string::npos) << made->scenario;
+  EXPECT_NE(made->scenario.find("password: \"${json(PASSWORD)}\"\n            n: 1\n"), std::string::npos)
+      << made->scenario;
+}
+
 TEST(Postman, urls_in_parts_and_headers_in_lines) {
   EXPECT_EQ(steps_of(from_postman, R"({"info": {}, "item": [{"name": "a", "request": {
       "url": {"protocol": "https", "host": ["shop", "example"], "port": "8443", "path": ["items", {"value": "{{id}}"}],

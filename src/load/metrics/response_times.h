@@ -41,6 +41,8 @@ struct ResponseTimes {
   ResponseFigure percentile(double percent) const;
   ResponseFigure mean() const;
   ResponseFigure max() const;
+  // The least of them; a drop or the end of the run does not make it less than that of the responses.
+  Duration min() const { return answered.empty() ? waits().min() : answered.min(); }
 
   bool operator==(const ResponseTimes&) const = default;
 

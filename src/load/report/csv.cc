@@ -55,7 +55,7 @@ class CsvRow {
   }
   CsvRow& times(const metrics::ResponseTimes& times) {
     if (times.empty()) return none(3 + static_cast<int>(kPercents.size()));
-    number(std::max(times.waits().min(), times.answered.min()).millis_f()).number(times.mean().value.millis_f());
+    number(times.min().millis_f()).number(times.mean().value.millis_f());
     for (const double percent : kPercents) number(times.percentile(percent).value.millis_f());
     return number(times.max().value.millis_f());
   }

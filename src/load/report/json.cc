@@ -49,7 +49,7 @@ Json stats_json(const Histogram& histogram, bool with_histogram) {
 // than that.
 Json response_json(const metrics::ResponseTimes& times) {
   if (times.empty()) return nullptr;
-  Json out{{"count", times.count()}, {"min", std::max(times.waits().min(), times.answered.min()).millis_f()}};
+  Json out{{"count", times.count()}, {"min", times.min().millis_f()}};
   Json bounds = Json::array();
   const auto figure = [&](const char* key, const metrics::ResponseFigure& seen) {
     out[key] = seen.value.millis_f();

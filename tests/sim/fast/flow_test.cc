@@ -86,6 +86,17 @@ TEST(Flow, a_condition_that_does_not_hold_skips_the_step_and_those_after_it) {
               ElementsAre("0 /small", "0 /thin"));
 }
 
+TEST(Flow, a_condition_compares_values_with_each_other) {
+  EXPECT_THAT(transcript(R"yaml(
+      a: {action: {set: {x: "7", y: "7", z: "8"}}}
+      b: {after: a, if: {"${x}": "${y}"}, http: {get: /b}}
+      c: {after: a, if: {"${x}": "${z}"}, http: {get: /c}}
+      d: {after: a, if: {"${x}": {lt: "${z}", not: "${z}"}}, http: {get: /d}}
+      e: {after: c, http: {get: /e}}
+)yaml"),
+              ElementsAre("0 /b", "0 /d"));
+}
+
 TEST(Flow, a_missing_value_fulfils_only_its_absence) {
   EXPECT_THAT(transcript(R"yaml(
       a: {http: {get: /a}, extract: {x: {header: X-No}, y: {status: true}}}

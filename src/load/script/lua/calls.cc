@@ -186,29 +186,24 @@ int print(lua_State* state) {
 
 constexpr const char* kLoaded = "bellwether modules";  // in the registry: name → its result; false: it still runs
 
-bool refuse_module(lua_State* state, const std::string& message) {
-  lua_pushlstring(state, message.data(), message.size());
-  return false;
-}
-
 // Pushes the result of the module at 1, or a message.
 bool push_module(lua_State* state, const plan::Program& script) {
   std::size_t size = 0;
   const char* text = lua_type(state, 1) == LUA_TSTRING ? lua_tolstring(state, 1, &size) : nullptr;
-  if (text == nullptr) return refuse_module(state, "require takes the name of a module, a text");
+  if (text == nullptr) return refuse(state, "require takes the name of a module, a text");
   const std::string name(text, size);
   lua_getfield(state, LUA_REGISTRYINDEX, kLoaded);
   lua_getfield(state, -1, name.c_str());
   if (lua_isboolean(state, -1) && lua_toboolean(state, -1) == 0) {
-    return refuse_module(state, fmt::format("the module '{}' requires itself, by way of others or not", name));
+    return refuse(state, fmt::format("the module '{}' requires itself, by way of others or not", name));
   }
   if (!lua_isnil(state, -1)) return true;
   const auto module = std::find_if(script.modules.begin(), script.modules.end(),
                                    [&](const plan::Module& one) { return one.name == name; });
   if (module == script.modules.end()) {
-    return refuse_module(
-        state, fmt::format("the module '{}' was not read with the script: write its name as a text, require(\"{}\")",
-                           name, name));
+    return refuse(state,
+                  fmt::format("the module '{}' was not read with the script: write its name as a text, require(\"{}\")",
+                              name, name));
   }
   lua_pop(state, 1);
   lua_pushboolean(state, 0);
@@ -218,7 +213,7 @@ bool push_module(lua_State* state, const plan::Program& script) {
   if (good) {
     good = lua_pcall(state, 0, 1, 0) == 0;
   } else {
-    refuse_module(state, loaded.error().message);
+    refuse(state, loaded.error().message);
   }
   if (good && lua_isnil(state, -1)) {
     lua_pop(state, 1);
@@ -240,6 +235,11 @@ int require(lua_State* state) {
 }
 
 }  // namespace
+
+bool refuse(lua_State* state, std::string_view message) {
+  push_text(state, message);
+  return false;
+}
 
 int raise(lua_State* state) {
   luaL_where(state, 1);

@@ -164,6 +164,8 @@ std::string_view text_at(lua_State* state, int index);
 std::optional<std::string> make_multipart(lua_State* state, Host& host, Prng& prng);
 // Seconds, or a text such as "200ms". Pushes a message when it is neither.
 std::optional<Duration> duration_at(lua_State* state, int index, const char* what);
+// Pushes the message; false.
+bool refuse(lua_State* state, std::string_view message);
 // Raises the message on top as an error, with the place in the script before it. The caller must have no live object
 // with a destructor.
 int raise(lua_State* state);

@@ -15,11 +15,6 @@ namespace {
 constexpr std::size_t kMaxParts = 1000;
 constexpr std::size_t kMaxMultipart = 64u << 20;
 
-bool refuse_part(lua_State* state, const std::string& message) {
-  push_text(state, message);
-  return false;
-}
-
 // The member of the table on top, if it is a text or a number. The text lasts as long as the table.
 std::optional<std::string> member_text(lua_State* state, const char* name) {
   lua_pushstring(state, name);
@@ -48,7 +43,7 @@ bool read_parts(lua_State* state, const std::string& name, std::vector<Part>& ou
     }
     return true;
   }
-  if (out.size() == kMaxParts) return refuse_part(state, fmt::format("'multipart' has at most {} parts", kMaxParts));
+  if (out.size() == kMaxParts) return refuse(state, fmt::format("'multipart' has at most {} parts", kMaxParts));
   Part part{.name = name, .text = {}, .filename = {}, .type = {}};
   std::optional<std::string> text;
   if (lua_istable(state, -1)) {
@@ -65,10 +60,10 @@ bool read_parts(lua_State* state, const std::string& name, std::vector<Part>& ou
     lua_pop(state, 1);
   }
   if (!text || (part.type && part.type->find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos)) {
-    return refuse_part(state,
-                       fmt::format("the part '{}' of 'multipart' must be a text, {{text = …, filename = …, type = …}}, "
-                                   "or a list of them",
-                                   name));
+    return refuse(state,
+                  fmt::format("the part '{}' of 'multipart' must be a text, {{text = …, filename = …, type = …}}, "
+                              "or a list of them",
+                              name));
   }
   part.text = std::move(*text);
   out.push_back(std::move(part));
