@@ -20,8 +20,9 @@ from pathlib import Path
 
 from lib import needs, report, servers
 from lib.cluster import LocalCluster
-from lib.processes import GENERATOR_CPU, SERVER_CPU, Failure, free_port, run
+from lib.processes import GENERATOR_CPU, SERVER_CPU, Failure, run
 from lib.report import percentile
+from lib.testing import free_port
 
 RATE = 300
 

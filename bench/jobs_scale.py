@@ -19,8 +19,9 @@ from pathlib import Path
 
 from lib import needs, report
 from lib.cluster import LocalCluster
-from lib.processes import GENERATOR_CPU, SERVER_CPU, Failure, cpu_s, free_port, leashed, pinned
+from lib.processes import GENERATOR_CPU, SERVER_CPU, Failure, cpu_s, leashed, pinned
 from lib.report import percentile
+from lib.testing import free_port
 
 STEPS = 10
 

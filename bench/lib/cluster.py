@@ -10,8 +10,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from lib.processes import Failure, free_port, leashed, pinned
-from lib.testing import modules
+from lib.processes import Failure, leashed, pinned
+from lib.testing import free_port, modules
 
 daemon, = modules("integration", "daemon")
 

@@ -3,7 +3,6 @@
 import contextlib
 import dataclasses
 import os
-import random
 import resource
 import signal
 import socket
@@ -46,14 +45,6 @@ def allow_descriptors(number):
     except (OSError, ValueError) as error:
         raise Failure(f"this needs {number} descriptors, and a process may have {hard} here: ulimit -n {number} as "
                       "root, or fewer virtual users") from error
-
-
-def free_port():
-    """One from below those that the kernel gives to outgoing connections, one of which would take it meanwhile."""
-    while True:
-        port = random.randrange(15000, 32000)
-        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
-            return port
 
 
 def leashed(command):

@@ -8,7 +8,8 @@ import tempfile
 from pathlib import Path
 
 from lib.needs import find
-from lib.processes import SERVER_CPU, Background, Failure, free_port
+from lib.processes import SERVER_CPU, Background, Failure
+from lib.testing import free_port
 
 BODY_BYTES = 200
 MOST_CONNECTIONS = 15000

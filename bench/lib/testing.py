@@ -18,3 +18,6 @@ def modules(room, *names):
         sys.modules[package] = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(sys.modules[package])
     return [importlib.import_module(f"{package}.{name}") for name in names]
+
+
+free_port = modules("integration", "daemon")[0].free_port

@@ -143,7 +143,8 @@ class VoteKeys(voting.Test):
         refused("no key share", share="", commitment="", key_command=["true"])
         damaged = cluster.folder / "damaged"
         damaged.touch(mode=0o600)
-        damaged.write_bytes((shares / "a.share").read_bytes()[:-1] + b"\0")
+        share = (shares / "a.share").read_bytes()
+        damaged.write_bytes(share[:-1] + bytes([share[-1] ^ 1]))
         refused("does not match the commitment", share=damaged)
         (shares / "a.share").chmod(0o644)
         refused("chmod 600")

@@ -4,7 +4,8 @@ import hashlib
 import subprocess
 from pathlib import Path
 
-from .nginx import comes_up, free_port
+from .daemon import free_port
+from .nginx import comes_up
 
 CONFIGURATION = """\
 ServerRoot {folder}

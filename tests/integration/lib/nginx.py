@@ -5,6 +5,8 @@ import subprocess
 import time
 from pathlib import Path
 
+from .daemon import free_port
+
 CONFIGURATION = """\
 daemon off;
 master_process off;
@@ -102,8 +104,3 @@ def comes_up(process, port):
         except OSError:
             time.sleep(0.01)
     return False
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]

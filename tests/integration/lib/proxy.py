@@ -3,7 +3,8 @@
 import subprocess
 from pathlib import Path
 
-from lib.nginx import comes_up, free_port
+from lib.daemon import free_port
+from lib.nginx import comes_up
 
 CONFIGURATION = """\
 Port {port}
