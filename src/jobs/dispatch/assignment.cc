@@ -9,8 +9,9 @@
 namespace bellwether::dispatch {
 namespace {
 
-constexpr std::array<std::string_view, kAssignmentOutcomes> kOutcomes{
-    "completed", "stopped", "aborted", "failed", "crashed", "killed", "isolated", "overtime", "left", "timed out"};
+constexpr std::array<std::string_view, kAssignmentOutcomes> kOutcomes{"completed", "stopped",   "aborted",  "failed",
+                                                                      "crashed",   "killed",    "isolated", "overtime",
+                                                                      "left",      "timed out", "evicted",  "lost"};
 constexpr std::array<std::string_view, kAssignmentPhases> kPhases{"preparing", "ready", "running", "ended"};
 
 bool is_id(std::string_view text) {

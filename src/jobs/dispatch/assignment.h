@@ -56,6 +56,14 @@ constexpr bool is_good(const PartRange& parts) {
 
 std::vector<uint32_t> parts_of(const PartRange& range);
 
+// A life of a worker that may renew the permits of a job (jobs/dispatch/load_fence.h) while its owner is silent.
+struct Witness {
+  std::string worker;
+  uint64_t life = 0;
+  bool operator==(const Witness&) const = default;
+};
+inline constexpr std::size_t kMaxWitnesses = 5;
+
 // The order of an owner to a worker.
 struct AssignmentOrder {
   std::string job;
@@ -80,6 +88,10 @@ struct AssignmentOrder {
   std::optional<uint64_t> iterations = std::nullopt;
   // Users that the workflow is to have in all its parts, if it is externally controlled.
   std::optional<uint32_t> vus = std::nullopt;
+  // How long a permit of the owner lasts, from before the worker asked for it. Zero: its owner gives no permits, and
+  // the worker needs none.
+  Duration permit = {};
+  std::vector<Witness> witnesses = {};  // of the job
   bool operator==(const AssignmentOrder&) const = default;
 };
 
@@ -104,8 +116,10 @@ enum class AssignmentOutcome : uint8_t {
   kOvertime,  // it exceeded execution_limit
   kLeft,      // its worker leaves the cluster in order
   kTimedOut,  // at the timeout of its workflow
+  kEvicted,   // its owner had its process killed, to have its parts run elsewhere
+  kLost,      // somebody else killed its process
 };
-inline constexpr std::size_t kAssignmentOutcomes = 10;
+inline constexpr std::size_t kAssignmentOutcomes = 12;
 std::string_view to_string(AssignmentOutcome outcome);
 
 // Texts from the scripts of an assignment: the maximum of one assignment, and of a job.

@@ -60,6 +60,8 @@ struct JobRules {
   Duration rebalance_pause = Duration::seconds(10);   // after a failed attempt
   Duration kill_grace = Duration::seconds(5);
   Duration isolation_limit = Duration::seconds(60);
+  Duration permit = Duration::seconds(3);           // of a worker to make load, from before it asked
+  Duration silence = Duration::seconds(2);          // of a worker; then its owner has its permits denied
   Duration overtime = Duration::seconds(60);        // beyond the planned end and graceful_stop
   Duration result_limit = Duration::seconds(30);    // then, for the result of a live worker
   std::optional<Duration> timeout;                  // of this job, from the start of its run: it ends at once
@@ -213,6 +215,7 @@ struct JobRecord {
   uint32_t events_dropped = 0;
   WallTime ended;
   std::vector<plan::Finding> findings = {};  // of its workers about themselves, by the clock of the run
+  std::vector<Witness> witnesses = {};       // an odd number, once its first group is assigned
   bool operator==(const JobRecord&) const = default;
 };
 

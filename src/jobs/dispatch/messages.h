@@ -188,6 +188,7 @@ struct StopMessage {
   AssignmentId assignment;
   StopHow how = StopHow::kAtOnce;
   std::string why;
+  bool evict = false;  // kill its process now: it makes no progress, and others are to run its parts
   bool operator==(const StopMessage&) const = default;
 };
 // The sender owns the job from now on, and has these numbers of its streams. Answered by Adopted.
@@ -211,6 +212,34 @@ struct RetireMessage {
   std::string job;
   JobFence fence;
   bool operator==(const RetireMessage&) const = default;
+};
+
+// The sender moves the assignments up to `last` of a silent worker: give it no permits for them any more. Answered by
+// Denied, or by a refusal if the receiver is no witness of the job.
+struct DenyMessage {
+  std::string job;
+  JobFence fence;
+  uint64_t life = 0;  // that the receiver must be in
+  Witness silent;
+  AssignmentId last;
+  bool operator==(const DenyMessage&) const = default;
+};
+struct Denied {
+  Duration rest;  // within this time the last permit ends that the sender has given for them
+  bool operator==(const Denied&) const = default;
+};
+
+// --- a worker to the witnesses of a job ------------------------------------------------------------------------------
+
+// The owner of the job is silent: may the sender go on? Answered by Noted: it may, for `permit` from before it asked;
+// or by a refusal.
+struct RenewMessage {
+  std::string job;
+  uint64_t life = 0;   // that the receiver must be in
+  uint64_t asker = 0;  // the life of the sender
+  AssignmentId first;  // of those that it runs
+  Duration permit;
+  bool operator==(const RenewMessage&) const = default;
 };
 
 // --- a client to managers, and a manager to the owner of the job -----------------------------------------------------
@@ -349,6 +378,15 @@ struct DatacenterList {
 struct Noted {
   // To a report: the load of the manager with reports of all jobs.
   resilience::Backpressure pressure = resilience::Backpressure::kNone;
+  // To a report, of the jobs that the sender owns: the worker may run their assignments for another AssignmentOrder's
+  // `permit` from before it made the report, but not these, which others run.
+  struct Permit {
+    std::string job;
+    JobFence fence;
+    std::vector<AssignmentId> denied;
+    bool operator==(const Permit&) const = default;
+  };
+  std::vector<Permit> permits = {};
   bool operator==(const Noted&) const = default;
 };
 
@@ -375,11 +413,11 @@ inline constexpr std::size_t kRefusalKinds = 9;
 std::string_view to_string(Refusal::Kind kind);
 Refusal refusal(Refusal::Kind kind, std::string why, Duration again_after = Duration::zero());
 
-using JobMessage =
-    std::variant<WorkerReport, WindowMessage, EndMessage, LiveMessage, Offer, BundleMessage, BeginMessage, StopMessage,
-                 AdoptMessage, RetireMessage, Submit, Watch, ListJobs, Cancel, FetchBundle, ListWorkers,
-                 ListDatacenters, TakeOverMessage, HandOverMessage, ExtendMessage, WatchLive, Scale, ScaleMessage>;
+using JobMessage = std::variant<WorkerReport, WindowMessage, EndMessage, LiveMessage, Offer, BundleMessage,
+                                BeginMessage, StopMessage, AdoptMessage, RetireMessage, Submit, Watch, ListJobs, Cancel,
+                                FetchBundle, ListWorkers, ListDatacenters, TakeOverMessage, HandOverMessage,
+                                ExtendMessage, WatchLive, Scale, ScaleMessage, DenyMessage, RenewMessage>;
 using Response = std::variant<Noted, Refusal, Applied, Adopted, Submitted, Watched, JobList, BundleMessage, WorkerList,
-                              DatacenterList, MoreTime, LiveNews>;
+                              DatacenterList, MoreTime, LiveNews, Denied>;
 
 }  // namespace bellwether::dispatch

@@ -60,6 +60,7 @@ class RecordWriter {
     assignments(from.assignments);
     losses(from.losses);
     if (!from.findings.empty()) findings(from.findings);
+    if (!from.witnesses.empty()) witnesses(from.witnesses);
     events(from.events);
   }
 
@@ -148,6 +149,12 @@ class RecordWriter {
     column(from, to.mutable_worker(), [this](const auto& one) { return text(one.worker); });
   }
 
+  void witnesses(const std::vector<Witness>& from) {
+    auto& to = *to_.mutable_witnesses();
+    for (const Witness& one : from) to.add_worker(text(one.worker));
+    column(from, to.mutable_life(), [](const auto& one) { return one.life; });
+  }
+
   void events(const std::vector<JobEvent>& from) {
     auto& to = *to_.mutable_events();
     for (const JobEvent& one : from) to.add_at_ns(one.at.ns());
@@ -197,6 +204,7 @@ class RecordReader : public FieldReader {
     assignments(out.assignments);
     losses(out.losses);
     findings(out.findings);
+    witnesses(out.witnesses);
     events(out.events);
     return out;
   }
@@ -334,6 +342,13 @@ class RecordReader : public FieldReader {
     column(from.worker(), to, [this](auto& one, uint32_t value) { one.worker = text(value); });
   }
 
+  void witnesses(std::vector<Witness>& to) {
+    const auto& from = from_.witnesses();
+    make(from.worker_size(), kMaxWitnesses, to);
+    column(from.worker(), to, [this](auto& one, uint32_t value) { one.worker = text(value); });
+    column(from.life(), to, [](auto& one, uint64_t value) { one.life = value; });
+  }
+
   void events(std::vector<JobEvent>& to) {
     const auto& from = from_.events();
     make(from.at_ns_size(), kMaxJobEvents, to);
@@ -342,9 +357,9 @@ class RecordReader : public FieldReader {
     column(from.detail(), to, [this](auto& one, uint32_t value) { one.detail = text(value); });
   }
 
-  // Of workflows, two of each assignment, of losses, events and findings; further ones belong to nothing.
+  // Of workflows, two of each assignment, of losses, events, findings and witnesses; further ones belong to nothing.
   static constexpr std::size_t kMaxTexts =
-      kMaxWorkflows + 2 * kMaxAssignments + kMaxLosses + 2 * kMaxJobEvents + plan::kMaxFindings;
+      kMaxWorkflows + 2 * kMaxAssignments + kMaxLosses + 2 * kMaxJobEvents + plan::kMaxFindings + kMaxWitnesses;
 
   const wire::JobRecord& from_;
   std::vector<std::string> texts_;

@@ -105,7 +105,9 @@ constexpr auto kDescription<Offer> = describe<Offer, &wrong_offer>(
     field<&Offer::order, &AssignmentOrder::context_version>(16),
     field<&Offer::order, &AssignmentOrder::given>(17, list(plan::kMaxProvided)),
     field<&Offer::order, &AssignmentOrder::on_overtime>(18, one_of(plan::kOnOvertimes)),
-    field<&Offer::order, &AssignmentOrder::iterations>(19), field<&Offer::order, &AssignmentOrder::vus>(20));
+    field<&Offer::order, &AssignmentOrder::iterations>(19), field<&Offer::order, &AssignmentOrder::vus>(20),
+    field<&Offer::order, &AssignmentOrder::permit>(21, kSpan),
+    field<&Offer::order, &AssignmentOrder::witnesses>(22, list(kMaxWitnesses)));
 
 template <>
 constexpr auto kDescription<BeginMessage> = describe<BeginMessage>(
@@ -126,10 +128,10 @@ constexpr auto kDescription<HandOverMessage> =
                               field<&HandOverMessage::until>(4, between(uint64_t{1}, kMaxSeconds)));
 
 template <>
-constexpr auto kDescription<StopMessage> =
-    describe<StopMessage>("a stop message of an assignment", field<&StopMessage::job>(1, kJob),
-                          field<&StopMessage::fence>(2, kFence), field<&StopMessage::assignment>(3, kSome),
-                          field<&StopMessage::how>(4, one_of(kStopHows)), field<&StopMessage::why>(5, kText));
+constexpr auto kDescription<StopMessage> = describe<StopMessage>(
+    "a stop message of an assignment", field<&StopMessage::job>(1, kJob), field<&StopMessage::fence>(2, kFence),
+    field<&StopMessage::assignment>(3, kSome), field<&StopMessage::how>(4, one_of(kStopHows)),
+    field<&StopMessage::why>(5, kText), field<&StopMessage::evict>(6));
 
 template <>
 constexpr auto kDescription<ScaleMessage> = describe<ScaleMessage>(
@@ -149,6 +151,17 @@ constexpr auto kDescription<AdoptMessage> = describe<AdoptMessage, &wrong_adopt>
 template <>
 constexpr auto kDescription<RetireMessage> = describe<RetireMessage>(
     "a retirement of a job", field<&RetireMessage::job>(1, kJob), field<&RetireMessage::fence>(2, kFence));
+
+template <>
+constexpr auto kDescription<DenyMessage> = describe<DenyMessage>(
+    "a denial of permits", field<&DenyMessage::job>(1, kJob), field<&DenyMessage::fence>(2, kFence),
+    field<&DenyMessage::life>(3, fixed(kSome)), field<&DenyMessage::silent>(4), field<&DenyMessage::last>(5, kSome));
+
+template <>
+constexpr auto kDescription<RenewMessage> =
+    describe<RenewMessage>("a request for a permit", field<&RenewMessage::job>(1, kJob),
+                           field<&RenewMessage::life>(2, fixed(kSome)), field<&RenewMessage::asker>(3, fixed(kSome)),
+                           field<&RenewMessage::first>(4, kSome), field<&RenewMessage::permit>(5, kSpan));
 
 template <>
 constexpr auto kDescription<Submit> =
@@ -241,7 +254,10 @@ constexpr auto kDescription<JobMessage> =
         message<ExtendMessage>(20, "extend", kWorkers, Urgency::kCritical, Operation::kProgress),
         message<WatchLive>(21, "watch_live", kAsking, Urgency::kNormal, Operation::kStatistics),
         message<Scale>(22, "scale", kAsking, Urgency::kHigh, Operation::kCancel),
-        message<ScaleMessage>(23, "scale_assignment", kManagers, Urgency::kHigh, Operation::kDispatch))
+        message<ScaleMessage>(23, "scale_assignment", kManagers, Urgency::kHigh, Operation::kDispatch),
+        // Without permits the load stops.
+        message<DenyMessage>(24, "deny", kManagers, Urgency::kCritical, Operation::kDispatch),
+        message<RenewMessage>(25, "renew", kWorkers, Urgency::kCritical, Operation::kHeartbeat))
         .within(kMaxMessageBytes);
 
 template <>

@@ -141,6 +141,11 @@ inline constexpr auto kDescription<dispatch::AssignmentEnd> = describe<dispatch:
     field<&dispatch::AssignmentEnd::findings>(7, list(plan::kMaxFindings)));
 
 template <>
+inline constexpr auto kDescription<dispatch::Witness> =
+    describe<dispatch::Witness>("a witness of a job", field<&dispatch::Witness::worker>(1, dispatch::rule::kNode),
+                                field<&dispatch::Witness::life>(2, fixed(dispatch::rule::kSome)));
+
+template <>
 inline constexpr auto kDescription<dispatch::BundleMessage> =
     describe<dispatch::BundleMessage>("a bundle", field<&dispatch::BundleMessage::job>(1, dispatch::rule::kJob),
                                       field<&dispatch::BundleMessage::hash>(2, dispatch::rule::kHash),

@@ -45,7 +45,16 @@ constexpr Rule kSum = at_most(ingest::kMaxCount * kMaxAssignments);
 }  // namespace
 
 template <>
-constexpr auto kDescription<Noted> = describe<Noted>("a note", field<&Noted::pressure>(1, kPressure));
+constexpr auto kDescription<Noted::Permit> = describe<Noted::Permit>(
+    "a permit of a job", field<&Noted::Permit::job>(1, kJob), field<&Noted::Permit::fence>(2, kFence),
+    field<&Noted::Permit::denied>(3, list(kMaxHeldAssignments, kSome)));
+
+template <>
+constexpr auto kDescription<Noted> = describe<Noted>("a note", field<&Noted::pressure>(1, kPressure),
+                                                     field<&Noted::permits>(2, list(kMaxHeldAssignments)));
+
+template <>
+constexpr auto kDescription<Denied> = describe<Denied>("a denial", field<&Denied::rest>(1, kSpan));
 
 template <>
 constexpr auto kDescription<Refusal> =
@@ -148,7 +157,8 @@ constexpr auto kDescription<Response> =
         alternative<Submitted, Response>(5, "submitted"), alternative<Watched, Response>(6, "watched"),
         alternative<JobList, Response>(7, "jobs"), alternative<BundleMessage, Response>(8, "bundle"),
         alternative<WorkerList, Response>(9, "workers"), alternative<DatacenterList, Response>(10, "datacenters"),
-        alternative<MoreTime, Response>(11, "more_time"), alternative<LiveNews, Response>(12, "live_news"))
+        alternative<MoreTime, Response>(11, "more_time"), alternative<LiveNews, Response>(12, "live_news"),
+        alternative<Denied, Response>(13, "denied"))
         .within(kMaxResponseBytes);
 
 template <>
