@@ -15,7 +15,7 @@ namespace {
 bool makes_sense(const AssignmentOrder& order) {
   return is_good(order.parts) && order.cores > 0 && order.workflow < kMaxWorkflows && order.assignment.value() > 0 &&
          order.isolation_limit > Duration::zero() && order.execution_limit > Duration::zero() &&
-         order.kill_grace >= Duration::zero();
+         order.kill_grace >= Duration::zero() && order.permit >= Duration::zero() && order.permit <= kLongestPermit;
 }
 
 // The other fields may differ when an owner repeats an offer.
@@ -26,7 +26,10 @@ bool is_same_work(const AssignmentOrder& a, const AssignmentOrder& b) {
 }  // namespace
 
 WorkerKernel::WorkerKernel(WorkerKernelConfig config)
-    : config_(config), cores_(config.cores), store_(config.bundle_bytes_most) {
+    : config_(config),
+      cores_(config.cores),
+      store_(config.bundle_bytes_most),
+      witness_(config.life, config.askers_most, config.remember) {
   check(config.cores > 0 && config.jobs_most > config.assignments_most, "a worker can remember more jobs than it runs");
 }
 
@@ -271,6 +274,11 @@ WorkerKernel::Answered WorkerKernel::ask(const StopMessage& message, const kerne
   const AssignmentKey key{message.job, message.assignment};
   if (assignment->phase == AssignmentPhase::kPreparing || assignment->phase == AssignmentPhase::kReady) {
     drop(key, *assignment, Refusal::Kind::kStale, "was stopped: " + message.why, out);
+  } else if (message.evict && assignment->phase == AssignmentPhase::kRunning && !assignment->killed) {
+    assignment->killed = true;
+    assignment->stopped_as = AssignmentOutcome::kEvicted;
+    assignment->stop_why = message.why;
+    out.push_back(Kill{key});
   } else {
     stop(key, *assignment, message.how, AssignmentOutcome::kStopped, message.why, out);
   }
@@ -327,6 +335,17 @@ WorkerKernel::Answered WorkerKernel::ask(const RetireMessage& message, const ker
   return Noted{};
 }
 
+WorkerKernel::Answered WorkerKernel::ask(const DenyMessage& message, const kernel_event::Asked& asked,
+                                         KernelEffects& out) {
+  Refusal stale;
+  if (listen(message.job, message.fence, asked.from, stale, out) == nullptr) return stale;
+  return witness_.deny(now_, message);
+}
+
+WorkerKernel::Answered WorkerKernel::ask(const RenewMessage& message, const kernel_event::Asked&, KernelEffects&) {
+  return witness_.renew(now_, message);
+}
+
 // How prepared assignments begin, and how a running one gives its parts to others.
 
 namespace {
@@ -348,6 +367,11 @@ WorkerKernel::Assignment* WorkerKernel::to_begin(Job& job, const std::string& id
   if (assignment->phase == AssignmentPhase::kEnded) {
     answer = refusal(Refusal::Kind::kUnknown,
                      fmt::format("{} ended before it started: {}", named(number, id), assignment->end.detail));
+    return nullptr;
+  }
+  if (assignment->permit <= now_) {
+    BW_PROBE("worker: an assignment without a permit does not begin");
+    answer = refusal(Refusal::Kind::kUnavailable, named(number, id) + " has no permit any more: it was told too late");
     return nullptr;
   }
   return assignment;

@@ -11,6 +11,9 @@
 // another one adopts its assignments, while the load does not change. A worker stops an assignment if it has received
 // no message of an owner for isolation_limit. It keeps an ended assignment until the job is retired.
 //
+// An assignment of an owner that gives permits begins and runs only while its permit lasts (worker_permits.h). If the
+// owner is silent, the worker asks the witnesses of the job. It may be a witness itself, of its own jobs and of others.
+//
 // A worker remembers the highest attempt of each workflow, also of retired jobs, for an hour or until too many other
 // jobs came. So an offer that arrives late or twice never runs again. Times are of the monotonic clock. One thread.
 #pragma once
@@ -24,6 +27,7 @@
 
 #include "core/base/result.h"
 #include "jobs/dispatch/messages.h"
+#include "jobs/dispatch/worker_permits.h"
 #include "jobs/dispatch/worker_stock.h"
 
 namespace bellwether::dispatch {
@@ -39,7 +43,10 @@ struct WorkerKernelConfig {
   std::size_t assignments_most = 1'024;  // running or kept
   std::size_t jobs_most = 10'000;        // remembered
   std::size_t bundle_bytes_most = std::size_t{64} << 20;
-  Duration remember = Duration::hours(1);  // jobs without assignments here, and unrequested ended assignments
+  // Jobs without assignments here, unrequested ended assignments, and lives of workers of which it is a witness.
+  Duration remember = Duration::hours(1);
+  std::size_t askers_most = 10'000;  // those lives
+  uint64_t life = 0;                 // of this worker
 };
 
 // --- events ----------------------------------------------------------------------------------------------------------
@@ -87,6 +94,20 @@ struct OwnerNamed {
 struct ReportNoted {
   std::string from;
 };
+// The owner has granted a request of this time, but not for the denied assignments: others run them.
+struct PermitGiven {
+  std::string job;
+  std::string from;
+  JobFence fence;
+  Instant asked;
+  std::vector<AssignmentId> denied;
+};
+// A witness of the job, in this life, has given a permit until then.
+struct WitnessAnswered {
+  std::string job;
+  uint64_t witness = 0;
+  Instant until;
+};
 // The owner's answer to AskForTime.
 struct TimeGiven {
   AssignmentKey assignment;
@@ -117,8 +138,9 @@ struct Tick {};
 using KernelEvent =
     std::variant<kernel_event::Asked, kernel_event::Prepared, kernel_event::NotPrepared, kernel_event::Measured,
                  kernel_event::Ended, kernel_event::OwnerAnswered, kernel_event::OwnerNamed, kernel_event::ReportNoted,
-                 kernel_event::TimeGiven, kernel_event::Excess, kernel_event::Delivered, kernel_event::Willing,
-                 kernel_event::Drain, kernel_event::Leave, kernel_event::Tick>;
+                 kernel_event::PermitGiven, kernel_event::WitnessAnswered, kernel_event::TimeGiven,
+                 kernel_event::Excess, kernel_event::Delivered, kernel_event::Willing, kernel_event::Drain,
+                 kernel_event::Leave, kernel_event::Tick>;
 
 // --- effects ---------------------------------------------------------------------------------------------------------
 
@@ -163,6 +185,18 @@ struct Stop {
 struct Kill {
   AssignmentKey assignment;
 };
+// It may make load until then. Before its begin, and whenever the time grows; never if it needs no permit.
+struct Permit {
+  AssignmentKey assignment;
+  Instant until;
+};
+// The owner is silent: ask these witnesses, of which this worker is none.
+struct AskWitnesses {
+  std::string job;
+  AssignmentId first;
+  Duration permit;
+  std::vector<Witness> witnesses;
+};
 // Its time ends soon: ask its owner for more.
 struct AskForTime {
   AssignmentKey assignment;
@@ -205,10 +239,10 @@ struct Note {
 }  // namespace kernel_effect
 using KernelEffect =
     std::variant<kernel_effect::Answer, kernel_effect::Start, kernel_effect::Begin, kernel_effect::HandOver,
-                 kernel_effect::Scale, kernel_effect::Stop, kernel_effect::Kill, kernel_effect::AskForTime,
-                 kernel_effect::Warn, kernel_effect::TellEnd, kernel_effect::Resume, kernel_effect::Discard,
-                 kernel_effect::Follow, kernel_effect::Forget, kernel_effect::Report, kernel_effect::Idle,
-                 kernel_effect::Note>;
+                 kernel_effect::Scale, kernel_effect::Stop, kernel_effect::Kill, kernel_effect::Permit,
+                 kernel_effect::AskWitnesses, kernel_effect::AskForTime, kernel_effect::Warn, kernel_effect::TellEnd,
+                 kernel_effect::Resume, kernel_effect::Discard, kernel_effect::Follow, kernel_effect::Forget,
+                 kernel_effect::Report, kernel_effect::Idle, kernel_effect::Note>;
 using KernelEffects = std::vector<KernelEffect>;
 
 class WorkerKernel {
@@ -251,7 +285,9 @@ class WorkerKernel {
     std::vector<uint32_t> core_of_part;
     BundleStore::Bytes bundle;  // kept on the store
     Duration graceful_stop;
-    Instant begin_by;  // else the worker drops it
+    Instant ready;
+    Instant permit = Instant::never();  // until when it may make load
+    Instant begin_by;                   // else the worker drops it
     bool has_begun = false;
     Instant origin;  // of the workflow's clock
     Instant begun;
@@ -282,6 +318,7 @@ class WorkerKernel {
     std::string owner;
     Instant heard;    // last message of its owner
     Instant touched;  // last message of any node
+    JobPermit permit;
     bool retired = false;
     JobFence retired_by;
     std::map<uint16_t, Workflow> workflows;
@@ -300,6 +337,8 @@ class WorkerKernel {
   Answered ask(const StopMessage& message, const kernel_event::Asked& asked, KernelEffects& out);
   Answered ask(const AdoptMessage& message, const kernel_event::Asked& asked, KernelEffects& out);
   Answered ask(const RetireMessage& message, const kernel_event::Asked& asked, KernelEffects& out);
+  Answered ask(const DenyMessage& message, const kernel_event::Asked& asked, KernelEffects& out);
+  Answered ask(const RenewMessage& message, const kernel_event::Asked& asked, KernelEffects& out);
   template <class Other>
   Answered ask(const Other& message, const kernel_event::Asked& asked, KernelEffects& out);
   // The job, if the sender may speak for it; else the reason is in `stale`.
@@ -324,6 +363,8 @@ class WorkerKernel {
   void on(const kernel_event::OwnerAnswered& event, KernelEffects& out);
   void on(const kernel_event::OwnerNamed& event, KernelEffects& out);
   void on(const kernel_event::ReportNoted& event, KernelEffects& out);
+  void on(const kernel_event::PermitGiven& event, KernelEffects& out);
+  void on(const kernel_event::WitnessAnswered& event, KernelEffects& out);
   void on(const kernel_event::TimeGiven& event, KernelEffects& out);
   void on(const kernel_event::Excess& event, KernelEffects& out);
   void on(const kernel_event::Delivered& event, KernelEffects& out);
@@ -338,8 +379,20 @@ class WorkerKernel {
             KernelEffects& out);
   void watch(const Job& job, const AssignmentKey& key, Assignment& assignment, KernelEffects& out);
   Instant deadline_of(const Job& job, const Assignment& assignment) const;
+  static Instant isolated_at(const Job& job, const Assignment& assignment);
+  std::string why_isolated(const Job& job, const Assignment& assignment) const;
+  static kernel_effect::Note note_end(const AssignmentKey& key, const std::string& why);
+  void isolate(const Job& job, const AssignmentKey& key, Assignment& assignment, KernelEffects& out);
   Instant ends_by(const Assignment& assignment) const;
   Instant leaves_by(const Job& job) const;
+
+  // --- worker_kernel_life.cc, too: permits
+  // Whether a permit is of use to it.
+  static bool may_run(const Assignment& assignment);
+  void renew(const Job& job, const AssignmentKey& key, Assignment& assignment, KernelEffects& out);
+  void renew_all(const std::string& id, Job& job, KernelEffects& out);
+  static Instant ask_at(const Job& job, const Assignment& assignment);
+  void ask_witnesses(const std::string& id, Job& job, KernelEffects& out);
 
   // --- worker_kernel_life.cc, too: assignments that exceed their time
   static void set_time(Assignment& assignment, Instant ends, Duration ask_before);
@@ -353,6 +406,7 @@ class WorkerKernel {
   WorkerKernelConfig config_;
   WorkerCores cores_;
   BundleStore store_;
+  WitnessBook witness_;
   std::map<std::string, Job> jobs_;
   Instant now_;  // of this step
   Instant sweep_at_;

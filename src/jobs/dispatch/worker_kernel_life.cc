@@ -25,6 +25,8 @@ void WorkerKernel::on(const kernel_event::Prepared& event, KernelEffects& out) {
   assignment->phase = AssignmentPhase::kReady;
   assignment->graceful_stop = std::max(event.graceful_stop, Duration::zero());
   assignment->begin_by = now_ + assignment->order.isolation_limit;
+  assignment->ready = now_;
+  renew(jobs_.at(event.assignment.job), event.assignment, *assignment, out);
   changed_ = true;
   for (const uint64_t ticket : std::exchange(assignment->waiting, {})) out.push_back(Answer{ticket, Noted{}});
 }
@@ -59,9 +61,12 @@ void WorkerKernel::on(const kernel_event::Ended& event, KernelEffects& out) {
   assignment->ended = now_;
   assignment->end = event.end;
   assignment->end.last_number = assignment->measured;
-  const bool unsaid =
-      event.end.outcome == AssignmentOutcome::kCrashed || event.end.outcome == AssignmentOutcome::kKilled;
-  if (assignment->killed && unsaid) {
+  const bool unsaid = event.end.outcome == AssignmentOutcome::kCrashed ||
+                      event.end.outcome == AssignmentOutcome::kKilled || event.end.outcome == AssignmentOutcome::kLost;
+  if (assignment->killed && unsaid && assignment->stopped_as == AssignmentOutcome::kEvicted) {
+    assignment->end.outcome = AssignmentOutcome::kEvicted;
+    assignment->end.detail = assignment->stop_why;
+  } else if (assignment->killed && unsaid) {
     assignment->end.outcome = AssignmentOutcome::kKilled;
     assignment->end.detail =
         fmt::format("did not stop within {}: {}", seconds_text(assignment->order.kill_grace), assignment->stop_why);
@@ -71,6 +76,10 @@ void WorkerKernel::on(const kernel_event::Ended& event, KernelEffects& out) {
   } else if (assignment->overtime == Assignment::Overtime::kOver && event.end.outcome == AssignmentOutcome::kStopped) {
     assignment->end.outcome = AssignmentOutcome::kOvertime;  // it was paused
     assignment->end.detail = time_used(*assignment);
+  }
+  if (event.end.outcome == AssignmentOutcome::kIsolated) {  // its process was first to see that it has no permit
+    assignment->end.detail = why_isolated(jobs_.at(event.assignment.job), *assignment);
+    if (!assignment->stopping) out.push_back(note_end(event.assignment, assignment->end.detail));
   }
   if (!assignment->has_begun) assignment->end.ran = Duration::zero();
   if (unsaid && assignment->has_begun) assignment->end.ran = std::max(now_ - assignment->origin, Duration::zero());
@@ -179,6 +188,7 @@ void WorkerKernel::on(const kernel_event::Tick&, KernelEffects& out) {
     for (auto& [number, assignment] : job.assignments) {
       if (deadline_of(job, assignment) <= now_) watch(job, {id, number}, assignment, out);
     }
+    ask_witnesses(id, job, out);
   }
   if (sweep_at_ > now_) return;
   sweep();
@@ -190,9 +200,14 @@ Instant WorkerKernel::deadline_of(const Job& job, const Assignment& assignment) 
   if (assignment.gone || assignment.phase == AssignmentPhase::kEnded) return Instant::never();
   if (assignment.phase != AssignmentPhase::kRunning) return assignment.begin_by;
   if (assignment.killed) return Instant::never();
-  if (assignment.stopping) return assignment.kill_at;
-  const Instant isolated = std::max(job.heard, assignment.begun) + assignment.order.isolation_limit;
-  return std::min({isolated, next_of_time(assignment), ends_by(assignment), leaves_by(job)});
+  const Instant fenced = may_run(assignment) ? assignment.permit : Instant::never();
+  if (assignment.stopping) return std::min(assignment.kill_at, fenced);
+  return std::min(
+      {fenced, isolated_at(job, assignment), next_of_time(assignment), ends_by(assignment), leaves_by(job)});
+}
+
+Instant WorkerKernel::isolated_at(const Job& job, const Assignment& assignment) {
+  return std::max(job.heard, assignment.begun) + assignment.order.isolation_limit;
 }
 
 // By then its own iterations have ended, or its process does not obey.
@@ -215,6 +230,10 @@ void WorkerKernel::watch(const Job& job, const AssignmentKey& key, Assignment& a
          ready ? "its owner did not start it within " + limit : "it was not prepared within " + limit, out);
     return;
   }
+  if (assignment.permit <= now_ && may_run(assignment)) {
+    BW_PROBE("worker: an assignment without a permit is stopped");
+    return isolate(job, key, assignment, out);
+  }
   if (assignment.stopping) {
     assignment.killed = true;
     out.push_back(Kill{key});
@@ -233,12 +252,27 @@ void WorkerKernel::watch(const Job& job, const AssignmentKey& key, Assignment& a
   }
   if (next_of_time(assignment) <= now_) return watch_time(key, assignment, out);
   BW_PROBE("worker: an isolated assignment is stopped");
-  const std::string why =
-      fmt::format("no owner of the job was heard for {}{}", seconds_text(assignment.order.isolation_limit),
-                  job.owner.empty() ? std::string() : fmt::format("; the last one was '{}'", job.owner));
+  isolate(job, key, assignment, out);
+}
+
+std::string WorkerKernel::why_isolated(const Job& job, const Assignment& assignment) const {
+  const AssignmentOrder& order = assignment.order;
+  if (now_ < isolated_at(job, assignment)) {
+    return fmt::format("no permit: neither the owner of the job nor a majority of its witnesses answered for {}",
+                       seconds_text(order.permit));
+  }
+  return fmt::format("no owner of the job was heard for {}{}", seconds_text(order.isolation_limit),
+                     job.owner.empty() ? std::string() : fmt::format("; the last one was '{}'", job.owner));
+}
+
+Note WorkerKernel::note_end(const AssignmentKey& key, const std::string& why) {
+  return {true, fmt::format("{} is stopped: {}", named(key.assignment, key.job), why)};
+}
+
+void WorkerKernel::isolate(const Job& job, const AssignmentKey& key, Assignment& assignment, KernelEffects& out) {
+  const std::string why = why_isolated(job, assignment);
   stop(key, assignment, StopHow::kAtOnce, AssignmentOutcome::kIsolated, why, out);
-  out.push_back(
-      Note{true, fmt::format("assignment {} of job '{}' is stopped: {}", key.assignment.value(), key.job, why)});
+  out.push_back(note_end(key, why));
 }
 
 void WorkerKernel::sweep() {
@@ -250,9 +284,89 @@ void WorkerKernel::sweep() {
 Instant WorkerKernel::wake() const {
   Instant next = jobs_.empty() ? Instant::never() : sweep_at_;
   for (const auto& [id, job] : jobs_) {
-    for (const auto& [number, assignment] : job.assignments) next = std::min(next, deadline_of(job, assignment));
+    for (const auto& [number, assignment] : job.assignments) {
+      next = std::min({next, deadline_of(job, assignment), ask_at(job, assignment)});
+    }
   }
   return next;
+}
+
+// --- permits ---------------------------------------------------------------------------------------------------------
+
+bool WorkerKernel::may_run(const Assignment& assignment) {
+  const bool stops = assignment.killed || (assignment.stopping && assignment.how == StopHow::kAtOnce);
+  return !assignment.gone && !stops && assignment.phase != AssignmentPhase::kEnded;
+}
+
+// A permit that has ended is never renewed for an assignment that runs: its process stops by itself.
+void WorkerKernel::renew(const Job& job, const AssignmentKey& key, Assignment& assignment, KernelEffects& out) {
+  const bool known = assignment.phase == AssignmentPhase::kReady || assignment.phase == AssignmentPhase::kRunning;
+  if (!known || !may_run(assignment) || (assignment.has_begun && assignment.permit <= now_)) return;
+  const Instant until = job.permit.until(assignment.order, assignment.ready);
+  if (until == Instant::never() || (assignment.permit != Instant::never() && until <= assignment.permit)) return;
+  assignment.permit = until;
+  out.push_back(Permit{key, until});
+}
+
+void WorkerKernel::renew_all(const std::string& id, Job& job, KernelEffects& out) {
+  for (auto& [number, assignment] : job.assignments) renew(job, {id, number}, assignment, out);
+}
+
+void WorkerKernel::on(const kernel_event::PermitGiven& event, KernelEffects& out) {
+  Refusal stale;
+  Job* const job = jobs_.contains(event.job) ? listen(event.job, event.fence, event.from, stale, out) : nullptr;
+  if (job == nullptr) return;
+  for (const AssignmentId number : event.denied) {
+    const auto found = job->assignments.find(number);
+    if (found == job->assignments.end() || found->second.gone) continue;
+    const AssignmentKey key{event.job, number};
+    if (found->second.phase == AssignmentPhase::kPreparing || found->second.phase == AssignmentPhase::kReady) {
+      drop(key, found->second, Refusal::Kind::kStale, "its load was reassigned", out);
+    } else if (found->second.phase == AssignmentPhase::kRunning) {
+      on(kernel_event::Excess{key}, out);
+    }
+  }
+  job->permit.owner_gave(event.asked);
+  renew_all(event.job, *job, out);
+}
+
+void WorkerKernel::on(const kernel_event::WitnessAnswered& event, KernelEffects& out) {
+  const auto job = jobs_.find(event.job);
+  if (job == jobs_.end()) return;
+  job->second.permit.witness_gave(event.witness, event.until);
+  renew_all(event.job, job->second, out);
+}
+
+Instant WorkerKernel::ask_at(const Job& job, const Assignment& assignment) {
+  const bool wants = may_run(assignment) && assignment.phase != AssignmentPhase::kPreparing;
+  return wants ? job.permit.ask_at(assignment.order, assignment.ready) : Instant::never();
+}
+
+// If it is time to.
+void WorkerKernel::ask_witnesses(const std::string& id, Job& job, KernelEffects& out) {
+  AskWitnesses asking{id, {}, {}, {}};
+  const AssignmentOrder* due = nullptr;
+  for (const auto& [number, assignment] : job.assignments) {
+    if (!may_run(assignment)) continue;
+    if (asking.first == AssignmentId()) asking.first = number;
+    if (due == nullptr && ask_at(job, assignment) <= now_) due = &assignment.order;
+  }
+  if (due == nullptr) return;
+  asking.permit = due->permit / 2;
+  bool asks_itself = false;
+  for (const Witness& witness : due->witnesses) {
+    if (witness.life == config_.life) {
+      asks_itself = true;
+    } else {
+      asking.witnesses.push_back(witness);
+    }
+  }
+  job.permit.asks_witnesses(now_);
+  if (!asking.witnesses.empty()) out.push_back(asking);
+  if (!asks_itself) return;
+  const RenewMessage renewal{id, config_.life, config_.life, asking.first, asking.permit};
+  if (!std::holds_alternative<Noted>(witness_.renew(now_, renewal))) return;
+  on(kernel_event::WitnessAnswered{id, config_.life, now_ + asking.permit}, out);
 }
 
 // --- the report ------------------------------------------------------------------------------------------------------

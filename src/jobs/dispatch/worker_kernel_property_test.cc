@@ -1,5 +1,6 @@
-// Random messages of managers and events of processes, in any order: cores are given once, attempts run once, no effect
-// is for a missing assignment, and in the end all cores are free.
+// Random messages of managers, of other workers and events of processes, in any order: cores are given once, attempts
+// run once, no effect is for a missing assignment, nothing runs without a permit, a witness keeps its denials, and in
+// the end all cores are free.
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <map>
@@ -14,18 +15,24 @@ namespace bellwether::dispatch {
 namespace {
 
 constexpr uint32_t kCores = 5;
+constexpr uint64_t kThisLife = 1;  // of lives 1 to 3
 
 // Three managers, two jobs, and the world around a worker's kernel, which checks each effect.
 class KernelWorld {
  public:
   explicit KernelWorld(uint64_t seed)
-      : prng_(seed), kernel_({.cores = kCores, .assignments_most = 12, .jobs_most = 13}) {}
+      : prng_(seed), kernel_({.cores = kCores, .assignments_most = 12, .jobs_most = 13, .life = kThisLife}) {}
 
   void live(int steps) {
     for (int i = 0; i < steps; ++i) {
-      now_ += prng_.chance(0.1) ? Duration::seconds(static_cast<int64_t>(prng_.below(40)))
-                                : Duration::millis(static_cast<int64_t>(prng_.below(500)));
-      if (kernel_.wake() <= now_) step(kernel_event::Tick{});
+      const Instant next = now_ + (prng_.chance(0.1) ? Duration::seconds(static_cast<int64_t>(prng_.below(40)))
+                                                     : Duration::millis(static_cast<int64_t>(prng_.below(500))));
+      for (int ticks = 0; kernel_.wake() <= next; ++ticks) {
+        RC_ASSERT(ticks < 1'000);
+        now_ = std::max(now_, kernel_.wake());
+        step(kernel_event::Tick{});
+      }
+      now_ = next;
       something_happens();
     }
   }
@@ -52,6 +59,14 @@ class KernelWorld {
     bool ready = false;
     bool begun = false;
     bool killed = false;
+    bool stopped = false;               // at once
+    Instant permit = Instant::never();  // if it has one
+    bool needs_permit = false;
+  };
+  // Of a life of a worker for a job, as its witness.
+  struct Promise {
+    AssignmentId denied;
+    Instant permit;
   };
 
   AssignmentOrder any_order() {
@@ -66,6 +81,8 @@ class KernelWorld {
     order.squeeze = prng_.chance(0.3);
     order.bundle = prng_.chance(0.95) ? "b0" : "b1";
     if (prng_.chance(0.5)) order.execution_limit = prng_.between(Duration::millis(100), Duration::seconds(60));
+    if (prng_.chance(0.7)) order.permit = prng_.between(Duration::millis(500), Duration::seconds(10));
+    for (uint64_t life = 1 + prng_.below(3); life <= 3; ++life) order.witnesses.push_back({"w", life});
     order.on_overtime = static_cast<plan::OnOvertime>(prng_.below(plan::kOnOvertimes));
     return order;
   }
@@ -77,6 +94,8 @@ class KernelWorld {
   AssignmentId any_assignment() {
     return AssignmentId(last_assignment_ - std::min<uint32_t>(last_assignment_ - 1, prng_.below(8)));
   }
+  uint64_t any_life() { return 1 + prng_.below(3); }
+  Instant any_time() { return now_ - prng_.between(Duration::zero(), Duration::seconds(2)); }
   std::string any_manager() { return "m" + std::to_string(prng_.below(3)); }
   AssignmentKey any_key() {
     if (here_.empty() || prng_.chance(0.1)) return {any_job(), any_assignment()};
@@ -87,7 +106,7 @@ class KernelWorld {
 
   void something_happens() {
     const AssignmentKey key = any_key();
-    switch (prng_.below(20)) {
+    switch (prng_.below(25)) {
       case 0:
       case 1:
       case 2: return repeat(Offer{any_order()});
@@ -96,8 +115,19 @@ class KernelWorld {
       case 5: return repeat(BeginMessage{key.job, any_fence(), key.assignment, Duration::zero(), false, 0});
       case 6: {
         const StopHow how = prng_.chance(0.5) ? StopHow::kGraceful : StopHow::kAtOnce;
-        return repeat(StopMessage{key.job, any_fence(), key.assignment, how, "stop"});
+        return repeat(StopMessage{key.job, any_fence(), key.assignment, how, "stop", prng_.chance(0.1)});
       }
+      case 20:
+      case 21: {
+        kernel_event::PermitGiven given{key.job, any_manager(), any_fence(), any_time(), {}};
+        if (prng_.chance(0.1)) given.denied = {any_assignment(), key.assignment};
+        return step(given);
+      }
+      case 22: return step(kernel_event::WitnessAnswered{key.job, any_life(), any_time() + Duration::seconds(3)});
+      case 23:
+        return repeat(RenewMessage{key.job, any_life(), any_life(), any_assignment(),
+                                   prng_.between(Duration::millis(1), Duration::seconds(20))});
+      case 24: return repeat(DenyMessage{key.job, any_fence(), any_life(), {"w", any_life()}, any_assignment()});
       case 19: return repeat(ScaleMessage{key.job, any_fence(), key.assignment, 3});
       case 7: return write(BundleMessage{key.job, "b0", "bytes"});
       case 8: return repeat(AdoptMessage{key.job, any_fence(), {{key.assignment, prng_.below(5)}}});
@@ -143,7 +173,7 @@ class KernelWorld {
     step(kernel_event::Ended{key, {outcome, {}, 0, {}}});
   }
   void write(JobMessage message) {
-    waiting_.insert(++ticket_);
+    waiting_.emplace(++ticket_, message);
     step(kernel_event::Asked{ticket_, any_manager(), std::move(message)});
   }
 
@@ -154,6 +184,9 @@ class KernelWorld {
       std::visit([this](const auto& one) { check(one); }, effect);
     }
     check_cores();
+    for (const auto& [key, process] : processes_) {
+      RC_ASSERT(!process.begun || process.killed || process.stopped || now_ < process.permit);
+    }
   }
   void check_cores() {
     std::map<uint32_t, uint32_t> parts;
@@ -169,7 +202,27 @@ class KernelWorld {
     RC_ASSERT(kernel_.unfinished() == processes_.size());
   }
 
-  void check(const kernel_effect::Answer& effect) { RC_ASSERT(waiting_.erase(effect.ticket) == 1u); }
+  void check(const kernel_effect::Answer& effect) {
+    const auto asked = waiting_.extract(effect.ticket);
+    RC_ASSERT(!asked.empty());
+    const auto* renewal = std::get_if<RenewMessage>(&asked.mapped());
+    if (renewal != nullptr && std::holds_alternative<Noted>(effect.response)) {
+      RC_ASSERT(renewal->life == kThisLife);
+      promise(renewal->job, renewal->asker, renewal->first, renewal->permit);
+    }
+    const auto* denied = std::get_if<Denied>(&effect.response);
+    if (denied == nullptr) return;
+    const auto& denial = std::get<DenyMessage>(asked.mapped());
+    RC_ASSERT(denial.life == kThisLife);
+    Promise& known = promises_[{denial.job, denial.silent.life}];
+    known.denied = std::max(known.denied, denial.last);
+    RC_ASSERT(known.permit < now_ + denied->rest || known.permit <= now_);
+  }
+  void promise(const std::string& job, uint64_t life, AssignmentId first, Duration permit) {
+    Promise& known = promises_[{job, life}];
+    RC_ASSERT(first > known.denied);
+    known.permit = std::max(known.permit, now_ + permit);
+  }
   void check(const kernel_effect::Start& effect) {
     const AssignmentOrder& order = effect.order;
     RC_ASSERT(!processes_.contains(effect.assignment));
@@ -181,13 +234,15 @@ class KernelWorld {
         RC_ASSERT(!taken || order.squeeze);
       }
     }
-    processes_[effect.assignment] = {effect.core_of_part, order.squeeze};
+    Process& process = processes_[effect.assignment] = {effect.core_of_part, order.squeeze};
+    process.needs_permit = order.permit > Duration::zero();
     here_.insert(effect.assignment);
   }
   void check(const kernel_effect::Begin& effect) {
     RC_ASSERT(processes_.contains(effect.assignment));
     Process& process = processes_[effect.assignment];
     RC_ASSERT(process.ready && !process.begun && !process.killed);
+    RC_ASSERT(process.needs_permit == (process.permit != Instant::never()));
     RC_ASSERT(begun_.insert(effect.assignment).second);
     process.begun = true;
   }
@@ -200,10 +255,23 @@ class KernelWorld {
   void check(const kernel_effect::Stop& effect) {
     RC_ASSERT(processes_.contains(effect.assignment));
     RC_ASSERT(processes_[effect.assignment].begun && !processes_[effect.assignment].killed);
+    processes_[effect.assignment].stopped |= effect.how == StopHow::kAtOnce;
   }
   void check(const kernel_effect::Kill& effect) {
     RC_ASSERT(processes_.contains(effect.assignment));
     processes_[effect.assignment].killed = true;
+  }
+  void check(const kernel_effect::Permit& effect) {
+    RC_ASSERT(processes_.contains(effect.assignment));
+    Process& process = processes_[effect.assignment];
+    RC_ASSERT(process.needs_permit && !process.killed && !process.stopped);
+    RC_ASSERT(process.permit == Instant::never() || process.permit < effect.until);
+    RC_ASSERT(!process.begun || now_ < process.permit);
+    process.permit = effect.until;
+  }
+  void check(const kernel_effect::AskWitnesses& effect) {
+    RC_ASSERT(effect.permit > Duration::zero());
+    for (const Witness& witness : effect.witnesses) RC_ASSERT(witness.life != kThisLife);
   }
   void check(const kernel_effect::AskForTime& effect) {
     RC_ASSERT(processes_.contains(effect.assignment) && !processes_[effect.assignment].killed);
@@ -233,7 +301,8 @@ class KernelWorld {
   uint64_t ticket_ = 0;
   uint32_t last_assignment_ = 1;
   uint64_t last_fence_ = 2;
-  std::set<uint64_t> waiting_;
+  std::map<uint64_t, JobMessage> waiting_;
+  std::map<std::pair<std::string, uint64_t>, Promise> promises_;
   std::map<AssignmentKey, Process> processes_;
   std::set<AssignmentKey> here_;
   std::set<std::pair<AssignmentKey, JobFence>> started_;

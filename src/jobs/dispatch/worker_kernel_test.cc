@@ -34,12 +34,12 @@ namespace {
 
 using transcript::Lines;
 
-// A worker gives three of them.
+// What a worker answers; its note says nothing more.
 std::string answer_format(const Response& response) {
   return std::visit(
       []<class One>(const One& one) {
         constexpr bool kOfWorker =
-            std::is_same_v<One, Noted> || std::is_same_v<One, Refusal> || std::is_same_v<One, Adopted>;
+            std::is_same_v<One, Refusal> || std::is_same_v<One, Adopted> || std::is_same_v<One, Denied>;
         if constexpr (kOfWorker) return fields::named(one);
         return fields::type_name<One>();
       },
@@ -200,6 +200,7 @@ TEST(WorkerKernel, ends_assignments_by_itself) { expect_kernel_stories("limits")
 TEST(WorkerKernel, keeps_only_so_much) { expect_kernel_stories("room"); }
 TEST(WorkerKernel, hands_over_and_takes_over) { expect_kernel_stories("moves"); }
 TEST(WorkerKernel, asks_for_time) { expect_kernel_stories("time"); }
+TEST(WorkerKernel, makes_load_while_it_has_a_permit) { expect_kernel_stories("permits"); }
 
 }  // namespace
 }  // namespace bellwether::dispatch

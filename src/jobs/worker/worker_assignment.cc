@@ -37,6 +37,8 @@ dispatch::AssignmentOutcome outcome_of(AssignmentEnd::How how) {
     case AssignmentEnd::How::kNotPrepared: return dispatch::AssignmentOutcome::kFailed;
     case AssignmentEnd::How::kCrashed: return dispatch::AssignmentOutcome::kCrashed;
     case AssignmentEnd::How::kKilled: return dispatch::AssignmentOutcome::kKilled;
+    case AssignmentEnd::How::kFenced: return dispatch::AssignmentOutcome::kIsolated;
+    case AssignmentEnd::How::kLost: return dispatch::AssignmentOutcome::kLost;
   }
   return dispatch::AssignmentOutcome::kCrashed;
 }
@@ -64,6 +66,14 @@ void WorkerAssignment::start(AssignmentFactory& factory, ChildOrder order) {
                                               .on_second = callback_to<&WorkerAssignment::on_second>(*this),
                                               .on_counters = callback_to<&WorkerAssignment::on_counters>(*this),
                                               .on_ended = callback_to<&WorkerAssignment::on_ended>(*this)});
+}
+
+// A process whose permit has ended stops by itself, perhaps a little later than that: it gets no other one. The clock
+// of the kernel stands while the machine sleeps; this one does not.
+void WorkerAssignment::permit(Instant until) {
+  if (process_ == nullptr || (begun_ && permit_ <= runtime_.boot_now())) return;
+  permit_ = until;
+  process_->permit(until);
 }
 
 void WorkerAssignment::begin(const dispatch::kernel_effect::Begin& begin) {

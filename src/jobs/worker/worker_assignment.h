@@ -29,6 +29,8 @@ class WorkerAssignment final : public std::enable_shared_from_this<WorkerAssignm
   WorkerAssignment& operator=(const WorkerAssignment&) = delete;
 
   void start(AssignmentFactory& factory, ChildOrder order);
+  // It may make load until then, by the boot clock.
+  void permit(Instant until);
   void begin(const dispatch::kernel_effect::Begin& begin);
   void hand_over(const dispatch::kernel_effect::HandOver& over);
   void scale(uint32_t vus);
@@ -90,6 +92,7 @@ class WorkerAssignment final : public std::enable_shared_from_this<WorkerAssignm
   std::unique_ptr<AssignmentProcess> process_;
   std::string nonsense_;  // the invalid message of its process, which was killed for it
   bool begun_ = false;
+  Instant permit_;      // by the boot clock, if it needs one
   uint64_t until_ = 0;  // it hands over at that second of the run; 0: it does not
   Instant begun_at_;
   Instant ended_at_;

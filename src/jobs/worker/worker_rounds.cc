@@ -56,6 +56,7 @@ void ReportRound::tell_all() {
     return !line.second.under_way && std::none_of(managers.begin(), managers.end(), is_it);
   });
   if (managers.empty()) return;
+  const Instant asked = runtime_.boot_now();  // permits count from before the report
   const std::string message = dispatch::encode(worker_.report());
   const Instant now = runtime_.now();
   for (const cluster::PeerAddress& manager : managers) {
@@ -66,20 +67,20 @@ void ReportRound::tell_all() {
       continue;
     }
     line.under_way = true;
-    scope_->spawn(tell(this, manager, message));
+    scope_->spawn(tell(this, manager, message, asked));
   }
 }
 
-task<void> ReportRound::tell(ReportRound* self, cluster::PeerAddress manager, std::string message) {
+task<void> ReportRound::tell(ReportRound* self, cluster::PeerAddress manager, std::string message, Instant asked) {
   const std::string name = manager.name;
   const uint16_t type = cluster::message_type::kDispatch;
   const auto answer = co_await self->links_.request(std::move(manager), type, wire::Priority::kControl,
                                                     std::move(message), kMaxReportAnswer, self->scope_->cancellation());
   self->lines_[name].under_way = false;
-  self->heard(name, answer);
+  self->heard(name, asked, answer);
 }
 
-void ReportRound::heard(const std::string& manager, const Result<std::string>& answer) {
+void ReportRound::heard(const std::string& manager, Instant asked, const Result<std::string>& answer) {
   if (!answer) return;  // the links have logged it
   const auto response = dispatch::decode_response(*answer);
   std::string complaint;
@@ -89,7 +90,7 @@ void ReportRound::heard(const std::string& manager, const Result<std::string>& a
                             Line& line = lines_[manager];
                             line.answered = runtime_.now();
                             line.pacer.heard(line.answered, noted.pressure);
-                            worker_.on_report_noted(manager);
+                            worker_.on_report_noted(manager, asked, noted);
                           },
                           [](const auto&) {}},  // no manager answers a report with anything else
                *response);

@@ -19,6 +19,8 @@ class WorkerService;
 
 // The managers of a worker's cluster that are alive, as far as is known, by name.
 using Managers = Callback<std::vector<cluster::PeerAddress>()>;
+// The address of another worker.
+using Workers = cluster::Addresses;
 
 // Sends the worker's state to every manager, about once a second and at once after a change.
 class ReportRound {
@@ -43,8 +45,8 @@ class ReportRound {
     std::string complaint;  // the last one
   };
   void tell_all();
-  static runtime::task<void> tell(ReportRound* self, cluster::PeerAddress manager, std::string message);
-  void heard(const std::string& manager, const Result<std::string>& answer);
+  static runtime::task<void> tell(ReportRound* self, cluster::PeerAddress manager, std::string message, Instant asked);
+  void heard(const std::string& manager, Instant asked, const Result<std::string>& answer);
 
   runtime::Runtime& runtime_;
   cluster::PeerLinks& links_;

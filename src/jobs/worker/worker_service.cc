@@ -27,26 +27,29 @@ namespace effect = dispatch::kernel_effect;
 
 namespace {
 
-dispatch::WorkerKernelConfig kernel_config(const WorkerSettings& settings) {
+dispatch::WorkerKernelConfig kernel_config(const WorkerSettings& settings, uint64_t life) {
   check(!settings.cpus.empty(), "a worker runs on something");
   dispatch::WorkerKernelConfig config;
   config.cores = settings.cores == 0 ? static_cast<uint32_t>(settings.cpus.size()) : settings.cores;
+  config.life = life;
   return config;
 }
 
 }  // namespace
 
 WorkerService::WorkerService(runtime::Runtime& runtime, cluster::PeerLinks& links, cluster::MessageRouter& router,
-                             Managers managers, AssignmentFactory& factory, WorkerSettings settings, Note note)
+                             Managers managers, Workers workers, AssignmentFactory& factory, WorkerSettings settings,
+                             Note note)
     : runtime_(runtime),
       links_(links),
       router_(router),
       managers_(managers),
+      workers_(workers),
       factory_(factory),
       settings_(std::move(settings)),
       note_(note),
       life_(std::max<uint64_t>(runtime.prng().next(), 1)),
-      kernel_(kernel_config(settings_)),
+      kernel_(kernel_config(settings_, life_)),
       reports_(runtime, links, managers_, *this),
       live_(runtime, links, callback_to<&WorkerService::live>(*this)) {
   loop_.begin();
@@ -190,6 +193,31 @@ void WorkerService::carry_out(const effect::Stop& effect) {
 void WorkerService::carry_out(const effect::Kill& effect) {
   if (WorkerAssignment* assignment = find(effect.assignment)) assignment->kill();
 }
+void WorkerService::carry_out(const effect::Permit& effect) {
+  WorkerAssignment* const assignment = find(effect.assignment);
+  if (assignment == nullptr) return;
+  const Instant boot = runtime_.boot_now();  // before the other clock: a permit must not grow between the two
+  assignment->permit(boot + (effect.until - runtime_.read_clock()));
+}
+void WorkerService::carry_out(const effect::AskWitnesses& effect) {
+  for (const dispatch::Witness& witness : effect.witnesses) {
+    auto address = workers_(witness.worker);
+    if (!address || !renewing_.insert({effect.job, witness.life}).second) continue;
+    scope_.spawn(renew(this, std::move(*address), {effect.job, witness.life, life_, effect.first, effect.permit}));
+  }
+}
+task<void> WorkerService::renew(WorkerService* self, cluster::PeerAddress witness, dispatch::RenewMessage message) {
+  const Instant asked = self->runtime_.boot_now();
+  std::string body = dispatch::encode(message);
+  const auto answer =
+      co_await self->links_.request(std::move(witness), cluster::message_type::kDispatch, wire::Priority::kControl,
+                                    std::move(body), message.permit * 2 / 3, self->scope_.cancellation());
+  self->renewing_.erase({message.job, message.life});
+  if (!answer) co_return;  // the links have logged it
+  const auto response = dispatch::decode_response(*answer);
+  if (!response || !std::holds_alternative<dispatch::Noted>(*response)) co_return;  // the load stops without it
+  self->tell(event::WitnessAnswered{message.job, message.life, self->on_steady_clock(asked) + message.permit});
+}
 void WorkerService::carry_out(const effect::AskForTime& effect) {
   using Reason = resilience::ExtensionRequest::Reason;
   const auto found = assignments_.find(effect.assignment);
@@ -227,7 +255,9 @@ void WorkerService::carry_out(const effect::Note& effect) { note(effect.warning,
 // --- managers --------------------------------------------------------------------------------------------------------
 
 void WorkerService::on_request(link::Connection& connection, const wire::Inbound& request) {
-  if (connection.peer().identity.role != wire::Role::kManager) {
+  // The router has checked which messages of other workers may come: a worker asks its witnesses.
+  const wire::Role role = connection.peer().identity.role;
+  if (role != wire::Role::kManager && role != wire::Role::kWorker) {
     connection.respond(request.id, wire::ReplyStatus::kNotPermitted, {});
     return;
   }
@@ -282,11 +312,20 @@ dispatch::WorkerReport WorkerService::report() {
   return made;
 }
 
-void WorkerService::on_report_noted(const std::string& manager) {
+void WorkerService::on_report_noted(const std::string& manager, Instant asked, const dispatch::Noted& answer) {
   noted_ = runtime_.now();
   states_.registered();
   state_changed();
   tell(event::ReportNoted{manager});
+  for (const dispatch::Noted::Permit& permit : answer.permits) {
+    tell(event::PermitGiven{permit.job, manager, permit.fence, on_steady_clock(asked), permit.denied});
+  }
+}
+
+// The time since then counts whole, also while the machine slept.
+Instant WorkerService::on_steady_clock(Instant boot) {
+  const Instant now = runtime_.read_clock();
+  return now - (runtime_.boot_now() - boot);
 }
 
 std::vector<LiveRound::JobMessage> WorkerService::live() const {

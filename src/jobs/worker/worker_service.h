@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -54,7 +55,7 @@ class WorkerService final : public cluster::Service {
 
   // All references must outlive it. It serves until run() ends, and reports during run().
   WorkerService(runtime::Runtime& runtime, cluster::PeerLinks& links, cluster::MessageRouter& router, Managers managers,
-                AssignmentFactory& factory, WorkerSettings settings, Note note);
+                Workers workers, AssignmentFactory& factory, WorkerSettings settings, Note note);
   ~WorkerService() override;
   WorkerService(const WorkerService&) = delete;
   WorkerService& operator=(const WorkerService&) = delete;
@@ -92,8 +93,8 @@ class WorkerService final : public cluster::Service {
     }
   }
   dispatch::WorkerReport report();
-  // This manager has received a report.
-  void on_report_noted(const std::string& manager);
+  // This manager has received a report, made at `asked` of the boot clock.
+  void on_report_noted(const std::string& manager, Instant asked, const dispatch::Noted& answer);
   void note(bool warning, const std::string& text) { note_(warning, text); }
 
  private:
@@ -115,6 +116,8 @@ class WorkerService final : public cluster::Service {
   void carry_out(const dispatch::kernel_effect::Scale& effect);
   void carry_out(const dispatch::kernel_effect::Stop& effect);
   void carry_out(const dispatch::kernel_effect::Kill& effect);
+  void carry_out(const dispatch::kernel_effect::Permit& effect);
+  void carry_out(const dispatch::kernel_effect::AskWitnesses& effect);
   void carry_out(const dispatch::kernel_effect::AskForTime& effect);
   void carry_out(const dispatch::kernel_effect::Warn& effect);
   void carry_out(const dispatch::kernel_effect::TellEnd& effect);
@@ -128,6 +131,8 @@ class WorkerService final : public cluster::Service {
   Result<ChildOrder> order_for(const dispatch::kernel_effect::Start& effect, const PlanFacts& facts) const;
   Result<PlanFacts> facts(const std::string& hash, const std::string& bundle);
   WorkerAssignment* find(const dispatch::AssignmentKey& key) const;
+  static runtime::task<void> renew(WorkerService* self, cluster::PeerAddress witness, dispatch::RenewMessage message);
+  Instant on_steady_clock(Instant boot);
   void settled() { settled_.changed(); }
   void state_changed();
   bool has_delivered() const;
@@ -137,6 +142,7 @@ class WorkerService final : public cluster::Service {
   cluster::PeerLinks& links_;
   cluster::MessageRouter& router_;
   Managers managers_;
+  Workers workers_;
   AssignmentFactory& factory_;
   WorkerSettings settings_;
   Note note_;
@@ -150,6 +156,8 @@ class WorkerService final : public cluster::Service {
   bool idle_ = false;
   uint64_t ticket_ = 0;
   std::map<uint64_t, Waiting> waiting_;  // by ticket
+  // Requests to witnesses that are under way, by job and life: further ones would queue behind them.
+  std::set<std::pair<std::string, uint64_t>> renewing_;
   std::map<std::string, PlanFacts> facts_;
   std::map<dispatch::AssignmentKey, std::shared_ptr<WorkerAssignment>> assignments_;
   ReportRound reports_;

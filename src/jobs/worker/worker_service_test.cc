@@ -63,8 +63,8 @@ TEST_F(WorkerServiceTest, a_worker_that_nobody_knows_any_more_takes_no_work_unti
   running_.cancel();
   machine_.run(joining(running_));
   service_.reset();
-  service_ = std::make_unique<WorkerService>(runtime_, *worker_.links, worker_.router, managers_, assignments_,
-                                             impatient, notes_);
+  service_ = std::make_unique<WorkerService>(runtime_, *worker_.links, worker_.router, managers_, workers_,
+                                             assignments_, impatient, notes_);
   runtime::Scope again;
   again.spawn(service_->run(again.cancellation()));
   until([&] { return service_->state() == health::WorkerState::kHealthy; });

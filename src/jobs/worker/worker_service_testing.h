@@ -21,8 +21,8 @@ class WorkerServiceTest : public sim::MachineTest {
     two_.disown(other);
     WorkerSettings settings;
     settings.cpus = {4, 6, 7};
-    service_ = std::make_unique<WorkerService>(runtime_, *worker_.links, worker_.router, managers_, assignments_,
-                                               settings, notes_);
+    service_ = std::make_unique<WorkerService>(runtime_, *worker_.links, worker_.router, managers_, workers_,
+                                               assignments_, settings, notes_);
     running_.spawn(service_->run(running_.cancellation()));
   }
   void TearDown() override {
@@ -63,10 +63,14 @@ class WorkerServiceTest : public sim::MachineTest {
   }
   // Offered, prepared and begun; its clock begins now.
   FakeProcess* run_assignment(uint32_t assignment, uint64_t from = 0) {
+    return run_assignment(test_order(assignment), from);
+  }
+  FakeProcess* run_assignment(const dispatch::AssignmentOrder& order, uint64_t from = 0) {
+    const uint32_t assignment = order.assignment.value();
     bring_bundle();
     until([&] { return service_->state() == health::WorkerState::kHealthy; });
     Asking offer;
-    running_.spawn(asking(&one_, worker_.address(), dispatch::Offer{test_order(assignment)}, &offer));
+    running_.spawn(asking(&one_, worker_.address(), dispatch::Offer{order}, &offer));
     until([&] { return assignments_.of(assignment) != nullptr; });
     assignments_.of(assignment)->to.on_prepared({});
     until([&] { return offer.answer.has_value(); });
@@ -100,6 +104,7 @@ class WorkerServiceTest : public sim::MachineTest {
   FakeManager one_{m1_, safe_};
   FakeManager two_{m2_, safe_};
   TestManagers managers_;
+  TestWorkers workers_;
   FakeAssignments assignments_;
   WorkerNotes notes_;
   std::unique_ptr<WorkerService> service_;

@@ -79,6 +79,14 @@ struct TestManagers {
   std::vector<cluster::PeerAddress> all;
 };
 
+struct TestWorkers {
+  std::optional<cluster::PeerAddress> operator()(const std::string& name) const {
+    const auto found = all.find(name);
+    return found == all.end() ? std::nullopt : std::optional(found->second);
+  }
+  std::map<std::string, cluster::PeerAddress> all;
+};
+
 struct WorkerNotes {
   void operator()(bool, const std::string& text) { texts.push_back(text); }
   std::vector<std::string> texts;
@@ -92,6 +100,7 @@ class FakeProcess final : public AssignmentProcess {
     alive_.insert(this);
   }
   ~FakeProcess() override { alive_.erase(this); }
+  void permit(Instant until) override { permits.push_back(until); }
   void begin(Instant at, Duration resumed) override { start = at, resume_at = resumed; }
   void stop(bool graceful) override { stops.push_back(graceful); }
   void save() override { ++saves; }
@@ -104,6 +113,7 @@ class FakeProcess final : public AssignmentProcess {
   Listener to;
   std::optional<Instant> start;
   Duration resume_at;
+  std::vector<Instant> permits;
   std::vector<bool> stops;
   std::optional<Duration> handed_over;
   std::optional<uint32_t> scaled;
@@ -154,8 +164,11 @@ class FakeManager final : public cluster::Service {
   std::vector<dispatch::EndMessage> ends;
   uint64_t windows = 0;  // of jobs that it owns
   uint64_t refused = 0;
-  bool silent = false;       // answers nothing
-  double loses_answers = 0;  // of windows and ends, after it has acted on them
+  bool silent = false;  // answers nothing
+  bool gives_permits = true;
+  uint64_t fence = 1;                               // of its permits
+  std::vector<dispatch::AssignmentId> denied = {};  // by its permits
+  double loses_answers = 0;                         // of windows and ends, after it has acted on them
   bool all_is_excess = false;
   resilience::Backpressure pressure = resilience::Backpressure::kNone;  // as it reports
   dispatch::Refusal not_mine;                                           // its answer on jobs of other owners
@@ -222,7 +235,10 @@ class FakeManager final : public cluster::Service {
   std::optional<dispatch::Response> answer(const dispatch::JobMessage& message) {
     if (const auto* report = std::get_if<dispatch::WorkerReport>(&message)) {
       reports.push_back(*report);
-      return dispatch::Noted{pressure};
+      dispatch::Noted noted{pressure};
+      if (!owns_ || !gives_permits || report->held.empty()) return noted;
+      noted.permits.push_back({"j1", dispatch::JobFence(fence), denied});
+      return noted;
     }
     if (!owns_) {
       ++refused;

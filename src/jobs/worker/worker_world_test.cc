@@ -47,6 +47,25 @@ TEST(WorkerWorld, without_any_manager_for_a_minute_the_load_does_not_change_and_
   EXPECT_EQ(world.stage.safe.ends[1].last_number, 90u);
 }
 
+TEST(WorkerWorld, without_a_manager_and_without_a_witness_the_load_stops_with_its_permit) {
+  WorkerWorld world(1);
+  world.stage.length = 60;
+  world.stage.has_witness = false;
+  world.run_for(Duration::seconds(10));
+  ASSERT_EQ(world.stage.begun.size(), 2u);
+  const uint64_t before = world.stage.seconds[1];
+  EXPECT_GE(before, 8u) << "the owner renews it";
+  world.lose_power_of_managers();
+  world.run_for(Duration::seconds(10));
+  EXPECT_LE(world.stage.seconds[1], before + 4);
+  EXPECT_GE(world.stage.seconds[1], before + 1);
+  world.make_whole();
+  ASSERT_TRUE(world.run_until_over(Duration::minutes(1)));
+  world.expect_whole();
+  EXPECT_EQ(world.stage.safe.ends[1].outcome, dispatch::AssignmentOutcome::kIsolated);
+  EXPECT_THAT(world.stage.safe.ends[1].detail, testing::HasSubstr("no permit"));
+}
+
 TEST(WorkerWorld, a_worker_that_is_cut_off_for_longer_stops_its_load_and_keeps_what_it_measured) {
   WorkerWorld world(2);
   world.stage.length = 300;

@@ -31,6 +31,8 @@ struct Stage {
   std::map<uint32_t, uint64_t> seconds;  // that each assignment ran
   uint64_t length = 30;                  // of an assignment, in seconds
   Duration isolation_limit = Duration::minutes(10);
+  Duration permit = Duration::seconds(3);
+  bool has_witness = true;  // the worker itself
   std::size_t stream_bytes_most = std::size_t{1} << 20;
   double loses_answers = 0;
   Prng prng{1};
@@ -52,6 +54,7 @@ class ScheduledAssignment final : public AssignmentProcess {
     ++stage_.started[assignment_];
     life_ = live();
   }
+  void permit(Instant until) override { permit_ = until; }
   void begin(Instant start, Duration) override {
     start_ = start;
     begun_.set();
@@ -80,6 +83,7 @@ class ScheduledAssignment final : public AssignmentProcess {
     for (uint64_t second = 0; second < stage_.length && !over_.cancelled(); ++second) {
       const Instant border = start_ + Duration::seconds(static_cast<int64_t>(second) + 1);
       co_await runtime_.sleep_until(border, &over_);
+      if (permit_ <= runtime_.boot_now()) end(AssignmentEnd::How::kFenced);
       const metrics::Window window = ingest::random_window(stage_.prng, second);
       stage_.measured.merge(window);
       ++stage_.seconds[assignment_];
@@ -94,6 +98,7 @@ class ScheduledAssignment final : public AssignmentProcess {
   uint32_t assignment_;
   Listener listener_;
   Instant start_;
+  Instant permit_ = Instant::never();
   AssignmentEnd::How how_ = AssignmentEnd::How::kCompleted;
   runtime::Cancellation over_;
   runtime::Event begun_;
@@ -130,12 +135,13 @@ inline runtime::task<void> live_as_worker(runtime::Runtime& runtime, void* conte
   TestNode node(runtime, "w1", wire::Role::kWorker, stage.worker.endpoint, kJobMessages);
   TestManagers managers;
   managers.all = stage.managers;
+  TestWorkers workers;
   ScheduledAssignments assignments(runtime, stage);
   WorkerNotes notes;
   WorkerSettings settings;
   settings.cpus = {0, 1, 2, 3};
   settings.stream_bytes_most = stage.stream_bytes_most;
-  WorkerService service(runtime, *node.links, node.router, managers, assignments, settings, notes);
+  WorkerService service(runtime, *node.links, node.router, managers, workers, assignments, settings, notes);
   const Shown<WorkerService> shown(stage.service, service);
   co_await service.run(node.scope.cancellation());
 }
@@ -150,6 +156,8 @@ inline runtime::task<void> hand_out(FakeManager& manager, Stage& stage, uint64_t
     if (stage.begun.contains(assignment)) continue;
     dispatch::AssignmentOrder order = test_order(assignment, fence);
     order.isolation_limit = stage.isolation_limit;
+    order.permit = stage.permit;
+    if (stage.has_witness && stage.service != nullptr) order.witnesses = {{"w1", stage.service->life()}};
     auto offered = co_await manager.ask(stage.worker, dispatch::Offer{order});
     const auto* refusal = offered ? std::get_if<dispatch::Refusal>(&*offered) : nullptr;
     if (refusal != nullptr && refusal->kind == dispatch::Refusal::Kind::kUnknown) {
@@ -181,6 +189,7 @@ inline runtime::task<void> live_as_manager(runtime::Runtime& runtime, void* cont
       fence = stage.fence;
       adopted = false;
       manager.own();
+      manager.fence = fence;
     } else if (!chosen && fence != stage.fence) {
       // A former owner acts as owner until it learns of its successor.
       if (fence != 0 && stage.prng.chance(0.9)) {
