@@ -164,14 +164,7 @@ class JobJudge {
     return fmt::format("the totals of job '{}' are not the sum of the seconds that count", job_.id);
   }
 
-  bool is_in_losses(uint64_t second) const {
-    const Duration from = Duration::seconds(static_cast<int64_t>(second));
-    return std::any_of(job_.record.losses.begin(), job_.record.losses.end(), [&](const plan::Loss& loss) {
-      return loss.ratio > 0 && loss.from < from + Duration::seconds(1) && loss.to > from;
-    });
-  }
-
-  // Planned load that does not count is a reported loss.
+  // Planned load that does not count is a reported loss: of as many parts, in each second.
   std::string look_for_gaps() const {
     if (job_.record.stop) return {};
     for (uint16_t w = 0; w < job_.spec.size(); ++w) {
@@ -179,13 +172,17 @@ class JobJudge {
       if (one.state != dispatch::WorkflowState::kCompleted || job_.spec[w].length == Duration::zero()) continue;
       if (job_.spec[w].counted) continue;
       const auto seconds = static_cast<uint64_t>((job_.spec[w].length.ns() + kSecondNs - 1) / kSecondNs);
-      for (uint32_t part = 0; part < one.parts; ++part) {
-        for (uint64_t second = one.base_second; second < one.base_second + seconds; ++second) {
+      for (uint64_t second = one.base_second; second < one.base_second + seconds; ++second) {
+        uint32_t missing = 0;
+        for (uint32_t part = 0; part < one.parts; ++part) {
           const Place place(w, part, second);
-          if (full_.contains(place) || covered_.contains(place) || is_in_losses(second)) continue;
-          return fmt::format("second {} of part {} of workflow {} of job '{}' is missing, but no loss records it",
-                             second, part, w, job_.id);
+          missing += full_.contains(place) || covered_.contains(place) ? 0 : 1;
         }
+        const Duration from = Duration::seconds(static_cast<int64_t>(second));
+        const double lost = missing == 0 ? 0 : parts_lost(job_, w, from, from + Duration::seconds(1));
+        if (missing <= lost + 0.001) continue;
+        return fmt::format("second {} of workflow {} of job '{}' is missing of {} parts, but losses record {:.0f}",
+                           second, w, job_.id, missing, lost);
       }
     }
     return {};
@@ -264,7 +261,8 @@ std::string fault_of(const dispatch::JobRecord& record) {
 }
 
 std::string fault_of(const JobStory& job, const std::string& ingest, CountedSeconds& seconds) {
-  return JobJudge(job, seconds).judge(ingest);
+  std::string wrong = JobJudge(job, seconds).judge(ingest);
+  return wrong.empty() ? shortfall_of(job) : wrong;
 }
 
 std::string loss_of(const JobStory& job) {

@@ -6,6 +6,7 @@
 #include "cluster/node/node_admin.h"
 #include "jobs/dispatch/codec/messages_codec.h"
 #include "lead/roles/context_role.h"
+#include "sim/datacenter/careless_service.h"
 #include "sim/datacenter/sim_assignments.h"
 #include "sim/datacenter/sim_contexts.h"
 
@@ -16,11 +17,13 @@ using runtime::task;
 namespace {
 
 constexpr Duration kMaxInquest = Duration::seconds(10);
+constexpr Duration kShortPermit = Duration::millis(300);
 
 // Managers ask the disks for ended jobs soon, and wait for a stuck process for a shorter time than in life, where jobs
 // take longer.
-node::ManagerSettings manager_settings() {
+node::ManagerSettings manager_settings(const DatacenterStage& stage) {
   node::ManagerSettings settings;
+  if (stage.is("owner-does-not-wait")) settings.coordinator.rules.permit = kShortPermit;
   settings.tracking = Duration::seconds(20);
   settings.tracking_failed = Duration::seconds(20);
   settings.workers.drain_limit = Duration::seconds(5);
@@ -67,6 +70,11 @@ class Sight final : public node::NodeRole {
     place_.registers = roles_.registers.get();
     place_.worker = roles_.worker.get();
     place_.sight = this;
+    if (roles_.worker != nullptr && CarelessService::is_needed(*place_.stage)) {
+      // The role shows its service for reading only; the service is not const itself.
+      auto& service = const_cast<node::WorkerService&>(roles_.worker->service());
+      careless_.emplace(tools.port.router(), service, *place_.stage);
+    }
     co_return Status();
   }
   task<void> run(runtime::Cancellation* cancel) override {
@@ -94,6 +102,7 @@ class Sight final : public node::NodeRole {
   DatacenterPlace& place_;
   Roles roles_;
   std::optional<node::NodeTools> tools_;
+  std::optional<CarelessService> careless_;
   runtime::Scope scope_;  // last: its coroutines use everything above
 };
 
@@ -112,7 +121,7 @@ std::vector<std::shared_ptr<node::NodeRole>> DatacenterPlace::make_roles(runtime
     auto disk = std::make_unique<SimKv>(runtime, blobs, false);
     kept = disk.get();
     roles.registers = std::make_shared<node::RegisterRole>();
-    roles.manager = std::make_shared<node::ManagerRole>(std::move(disk), roles.registers, manager_settings());
+    roles.manager = std::make_shared<node::ManagerRole>(std::move(disk), roles.registers, manager_settings(*stage));
     all = {roles.registers, roles.manager,
            std::make_shared<node::ContextRole>(node::ManagerRole::stores_of(roles.manager),
                                                std::make_unique<ContextMaker>(runtime, *this))};

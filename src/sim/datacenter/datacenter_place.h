@@ -21,6 +21,7 @@ struct Inquest {
 };
 
 class ContextMaker;
+class SimAssignments;
 class Sight;
 
 struct DatacenterPlace final : NodePlace {
@@ -54,6 +55,7 @@ struct DatacenterPlace final : NodePlace {
   Sight* sight = nullptr;
   SimKv* kept = nullptr;  // its blobs
   ContextMaker* maker = nullptr;
+  SimAssignments* assignments = nullptr;
 
  private:
   Inquest* inquest_ = nullptr;

@@ -12,6 +12,7 @@
 #include "jobs/dispatch/job_record.h"
 #include "load/codec/window_codec.h"
 #include "load/plan/plan.h"
+#include "sim/datacenter/sim_target.h"
 #include "sim/harness/faulty_world.h"
 
 namespace bellwether::sim {
@@ -25,6 +26,10 @@ inline constexpr auto kDatacenterMistakes = std::to_array<Mistake>({
     {"loses-values", "assignments begin without the values of other workflows"},
     {"begins-anew", "the successor of an assignment repeats all of its iterations"},
     {"makes-on", "contexts are generated after the end of their leader's term"},
+    {"outlives-permit", "the process of an assignment does not look at its permit", "datacenter-fence"},
+    {"permit-from-arrival", "a permit lasts from when it arrives, not from when it was asked for", "datacenter-fence"},
+    {"owner-does-not-wait", "an owner moves parts before the permits that it gave have ended", "datacenter-fence"},
+    {"forgets-denials", "a witness denies and gives permits all the same", "datacenter-fence"},
 });
 
 // One second of some parts of a workflow, as an assignment has reported it to its worker.
@@ -43,6 +48,7 @@ struct AssignmentStory {
   bool resumed = false;
   bool crashed = false;
   std::vector<ToldSecond> told;
+  std::vector<Sent> sent;             // to the target
   std::vector<plan::Given> given;     // values of other workflows, with which it was prepared
   std::vector<std::string> provided;  // for others, when it ended
 };

@@ -10,8 +10,10 @@
 #include "jobs/dispatch/codec/job_record_codec.h"
 #include "sim/datacenter/datacenter_checker.h"
 #include "sim/datacenter/datacenter_place.h"
+#include "sim/datacenter/sim_assignments.h"
 #include "sim/datacenter/sim_client.h"
 #include "sim/datacenter/sim_contexts.h"
+#include "sim/datacenter/worker_faults.h"
 #include "sim/harness/machine_world.h"
 
 namespace bellwether::sim {
@@ -30,26 +32,35 @@ constexpr Duration kLookEvery = Duration::millis(250);
 // keeps its assignments for two more.
 constexpr Duration kRestWithin = Duration::minutes(15);
 constexpr Duration kAnswerWithin = Duration::seconds(30);
+constexpr Duration kRunsWithin = Duration::seconds(60);
+constexpr Duration kFaultsLast = Duration::seconds(26);  // and their effects
 
 struct DatacenterWorld : MachineWorld {
   using Kind = DatacenterPlace::Kind;
 
-  DatacenterWorld(const RunSettings& settings, bool large) : MachineWorld(settings), large_(large) {
+  enum class Size : uint8_t { kUsual, kLarge, kFence };
+
+  DatacenterWorld(const RunSettings& settings, Size size) : MachineWorld(settings), large_(size == Size::kLarge) {
     stage_.mistake = settings.mistake;
     const std::size_t assignment = prng().below(100);
     managers_ = assignment < 60 ? 3 : 3 + prng().below(3);
-    workers_ = large_            ? 41 + prng().below(160)
-               : assignment < 70 ? 1 + prng().below(5)
-               : assignment < 97 ? 4 + prng().below(9)
-                                 : 13 + prng().below(28);
-    gentle_ = chance(0.3);
-    stage_.assignments_fail = !gentle_ && chance(0.3);
+    workers_ = large_                 ? 41 + prng().below(160)
+               : size == Size::kFence ? 4 + prng().below(4)
+               : assignment < 70      ? 1 + prng().below(5)
+               : assignment < 97      ? 4 + prng().below(9)
+                                      : 13 + prng().below(28);
+    gentle_ = chance(0.3) && size != Size::kFence;
+    stage_.assignments_fail = !gentle_ && chance(0.3) && size != Size::kFence;
     for (std::size_t i = 0; i < managers_; ++i) add_place(Kind::kManager, fmt::format("m{}", i + 1));
     for (std::size_t i = 0; i < workers_; ++i) add_place(Kind::kWorker, fmt::format("w{}", i + 1));
     add_place(Kind::kClient, "client");
     introduce();
-    add_jobs();
-    add_contexts();
+    if (size == Size::kFence) {
+      stage_.jobs.push_back(draw_steady_job(prng()));
+    } else {
+      add_jobs();
+      add_contexts();
+    }
   }
   ~DatacenterWorld() override { end_processes(); }
 
@@ -174,6 +185,7 @@ struct DatacenterWorld : MachineWorld {
     node.lose_power();
     if (stage_.is("blobs-not-durable")) places_[node.index()]->blobs.replace();
   }
+  bool strike(bool (WorkerFaults::*fault)()) { return !gentle_ && (workers_break_.*fault)(); }
   bool strike_all_managers() {
     for (std::size_t i = 0; i < managers_; ++i) lose_power_for_a_while(world_.node(i));
     return true;
@@ -194,6 +206,11 @@ struct DatacenterWorld : MachineWorld {
     world_.after(draw(Duration::seconds(1), Duration::seconds(10)), [&place] { place.pressed = false; });
     return true;
   }
+  // In place of MachineWorld's: what was due before is sent by the clocks of before.
+  bool let_clocks_drift(Node& node) {
+    if (SimAssignments* const running = places_[node.index()]->assignments) running->advance();
+    return MachineWorld::let_clocks_drift(node);
+  }
   bool drain(DatacenterPlace& place) {
     if (gentle_ || place.process == nullptr || place.machine.is_paused()) return false;
     say(place.name + " is drained");
@@ -201,6 +218,7 @@ struct DatacenterWorld : MachineWorld {
     return true;
   }
   void make_whole() override {
+    workers_break_.end();
     heal();
     for (const auto& place : places_) place->pressed = false;
     start_what_ended();
@@ -217,7 +235,9 @@ struct DatacenterWorld : MachineWorld {
     run_for(draw(Duration::seconds(1), Duration::seconds(6)));
   }
   void expect_recovery() override {
-    expect_rest();
+    expect_no_excess();
+    if (holds()) expect_rest();
+    if (holds()) expect_no_excess();
     for (const auto& job : stage_.jobs) {
       if (holds()) hold_inquest(*job);
       if (holds()) expect_kept(*job);
@@ -251,6 +271,14 @@ struct DatacenterWorld : MachineWorld {
       if (place.children > 0) return fmt::format("a process of an assignment is left on '{}'", place.name);
     }
     return {};
+  }
+  void expect_no_excess() {
+    for (const auto& place : places_) {
+      if (place->assignments != nullptr) place->assignments->advance();
+    }
+    for (const auto& job : stage_.jobs) {
+      if (std::string wrong = excess_of(*job); !wrong.empty()) return fail(wrong);
+    }
   }
   void expect_rest() {
     const Instant end = now() + kRestWithin;
@@ -349,13 +377,63 @@ struct DatacenterWorld : MachineWorld {
   std::map<std::string, dispatch::JobRecord> ends_;  // of jobs, as managers may show them
   uint64_t seconds_ = 0;
   uint64_t lost_ = 0;
+  WorkerFaults workers_break_{*this, world_, places_};
 };
 
-template <bool kLarge>
+template <DatacenterWorld::Size kSize>
 struct DatacenterWorldOf final : DatacenterWorld {
-  explicit DatacenterWorldOf(const RunSettings& settings) : DatacenterWorld(settings, kLarge) {}
+  explicit DatacenterWorldOf(const RunSettings& settings) : DatacenterWorld(settings, kSize) {}
 };
 
+// One job with steady load, and one fault while it runs: the report must not lose more than the fault explains.
+struct FenceWorld final : DatacenterWorld {
+  explicit FenceWorld(const RunSettings& settings) : DatacenterWorld(settings, Size::kFence) {}
+
+  // Of each part, the target lacks at most `most` of the load if this fault is carried out.
+  bool most(Duration most, bool struck) {
+    most_ = most;
+    return struck;
+  }
+  bool strike_owner(bool (MachineWorld::*fault)(Node&)) {
+    DatacenterPlace* const place = workers_break_.owner();
+    return place != nullptr && (this->*fault)(place->machine);
+  }
+
+  Pace pace() const override { return {.least_faults = 1, .most_faults = 1, .after = kFaultsLast}; }
+  void begin() override {
+    DatacenterWorld::begin();
+    const Instant end = now() + kRunsWithin;
+    while (holds() && !runs() && now() < end) run_for(kLookEvery);
+    if (!runs()) return fail("I13: nothing is broken, but the job does not run");
+    run_for(draw(Duration::seconds(1), Duration::seconds(12)));
+  }
+  bool runs() const {
+    const std::map<uint32_t, AssignmentStory>& all = stage_.jobs.front()->assignments;
+    return !all.empty() &&
+           std::all_of(all.begin(), all.end(), [](const auto& one) { return !one.second.sent.empty(); });
+  }
+  void expect_recovery() override {
+    DatacenterWorld::expect_recovery();
+    const JobStory& job = *stage_.jobs.front();
+    if (!holds()) return;
+    if (job.record.state != dispatch::JobState::kCompleted) {
+      return fail(
+          fmt::format("ST-10: after a single fault the job is {}: {}", to_string(job.record.state), job.record.why));
+    }
+    const Duration missing = most_missing(job);
+    if (missing <= most_ + kClocksApart) return;
+    fail(fmt::format("ST-10: after a single fault the target lacks {} of a part; at most {} may be missing",
+                     format_duration(missing), format_duration(most_)));
+  }
+
+  Duration most_;
+};
+
+using OfWorkers = WorkerFaults;
+template <auto kFault>
+bool strike_worker(DatacenterWorld& w) {
+  return w.strike(kFault);
+}
 constexpr auto kDatacenterFaults = joined(
     kMachineFaults<DatacenterWorld>,
     std::to_array<Fault<DatacenterWorld>>({
@@ -364,16 +442,55 @@ constexpr auto kDatacenterFaults = joined(
         {7, "a node is asked to leave", [](DatacenterWorld& w) { return w.ask_to_leave(w.any_to_leave()); }},
         {3, "a worker is drained", [](DatacenterWorld& w) { return w.drain(w.any_worker()); }},
         {4, "a worker is short of memory", [](DatacenterWorld& w) { return w.press(w.any_worker()); }},
+        {4, "the process of a worker is stopped", &strike_worker<&OfWorkers::stop_process>},
+        {2, "the machine of a worker stands still", &strike_worker<&OfWorkers::stop_machine>},
+        {3, "a worker is slow", &strike_worker<&OfWorkers::slow_down>},
+        {2, "the process of an assignment is killed", &strike_worker<&OfWorkers::kill_child>},
+        {2, "a worker is cut off", &strike_worker<&OfWorkers::cut_off>},
+        {1, "nothing reaches a worker", &strike_worker<&OfWorkers::cut_its_inputs>},
+        {1, "nothing leaves a worker", &strike_worker<&OfWorkers::cut_its_outputs>},
+        {3, "a worker and the owner of a job are cut off from each other", &strike_worker<&OfWorkers::cut_from_owner>},
+        {2, "a worker is cut off from the other workers", &strike_worker<&OfWorkers::cut_from_workers>},
     }));
+
+// Load that may be missing of a part, in milliseconds.
+constexpr int64_t kNothing = 0;
+constexpr int64_t kLostOfChild = 1500;
+constexpr int64_t kLostOfDead = 3000;
+constexpr int64_t kLostOfSilent = 5000;
+template <int64_t kMost, auto kFault>
+bool strike_alone(FenceWorld& w) {
+  return w.most(Duration::millis(kMost), w.strike(kFault));
+}
+constexpr auto kFenceFaults = std::to_array<Fault<FenceWorld>>({
+    {2, "the process of a worker is killed", &strike_alone<kLostOfDead, &OfWorkers::kill_process>},
+    {1, "a worker loses its power", &strike_alone<kLostOfSilent, &OfWorkers::lose_power>},
+    {2, "the process of a worker is stopped", &strike_alone<kLostOfSilent, &OfWorkers::stop_process>},
+    {2, "a slow process of a worker is stopped", &strike_alone<kLostOfSilent, &OfWorkers::slow_down_and_stop>},
+    {2, "the machine of a worker stands still", &strike_alone<kLostOfSilent, &OfWorkers::stop_machine>},
+    {1, "a worker is slow", &strike_alone<kLostOfSilent, &OfWorkers::slow_down>},
+    {1, "the process of an assignment is killed", &strike_alone<kLostOfChild, &OfWorkers::kill_child>},
+    {2, "a worker is cut off", &strike_alone<kLostOfSilent, &OfWorkers::cut_off>},
+    {1, "nothing reaches a worker", &strike_alone<kLostOfSilent, &OfWorkers::cut_its_inputs>},
+    {1, "nothing leaves a worker", &strike_alone<kLostOfSilent, &OfWorkers::cut_its_outputs>},
+    {2, "a worker and the owner of its job are cut off from each other",
+     &strike_alone<kLostOfSilent, &OfWorkers::cut_from_owner>},
+    {1, "a worker is cut off from the other workers", &strike_alone<kNothing, &OfWorkers::cut_from_workers>},
+    {1, "the owner of a job is killed", [](FenceWorld& w) { return w.most({}, w.strike_owner(&MachineWorld::kill)); }},
+    {1, "the owner of a job is paused", [](FenceWorld& w) { return w.most({}, w.strike_owner(&MachineWorld::pause)); }},
+    {1, "all managers lose their power", [](FenceWorld& w) { return w.most({}, w.strike_all_managers()); }},
+});
 
 }  // namespace
 
 std::span<const WorldRow> datacenter_worlds() {
   static constexpr std::array kRows{
-      world_row<DatacenterWorldOf<false>, kDatacenterMistakes, kDatacenterFaults>(
+      world_row<DatacenterWorldOf<DatacenterWorld::Size::kUsual>, kDatacenterMistakes, kDatacenterFaults>(
           "datacenter", "managers, workers and a client with jobs"),
-      world_row<DatacenterWorldOf<true>, kDatacenterMistakes, kDatacenterFaults>("datacenter-large",
-                                                                                 "the same, with 41 to 200 workers"),
+      world_row<DatacenterWorldOf<DatacenterWorld::Size::kLarge>, kDatacenterMistakes, kDatacenterFaults>(
+          "datacenter-large", "the same, with 41 to 200 workers"),
+      world_row<FenceWorld, kDatacenterMistakes, kFenceFaults>("datacenter-fence",
+                                                               "one fault while a job runs, and what its target gets"),
   };
   return kRows;
 }

@@ -7,7 +7,8 @@
 //     among the losses in the job record;
 //   - every acknowledged job has ended, all who ask about it get the same answer, no core is taken and no process of an
 //     assignment is left;
-//   - no owner of a job ever has a part of it run twice.
+//   - no owner of a job ever has a part of it run twice, and the target gets no part from two workers at once; the job
+//     record lists what the target did not get (sim_target.h).
 //
 // In some of the worlds only managers break, for a while that is shorter than a worker's patience. There, nothing is
 // lost and every job completes.
@@ -19,7 +20,8 @@
 
 namespace bellwether::sim {
 
-// A world of up to forty workers, most of a handful; and a world of up to two hundred, with jobs for all their cores.
+// A world of up to forty workers, most of a handful; a world of up to two hundred, with jobs for all their cores; and
+// one with a single fault while a single job runs, where the lost load of the fault is bounded.
 std::span<const WorldRow> datacenter_worlds();
 
 }  // namespace bellwether::sim

@@ -76,7 +76,7 @@ class SimAssignment final : public node::AssignmentProcess {
     for (uint32_t part = first_; counted && is("begins-anew") && part < first_ + parts_; ++part) {
       left_ = (part == first_ ? 0 : *left_) + counted->planned(part, order.of);
     }
-    all_.alive_.insert(key_);
+    all_.alive_[key_] = this;
     ++all_.place_.children;
     const DatacenterStage& stage = *all_.place_.stage;
     fails_ = stage.assignments_fail && prng_.chance(0.02);
@@ -86,6 +86,7 @@ class SimAssignment final : public node::AssignmentProcess {
     life_ = live();
   }
   ~SimAssignment() override {
+    advance();
     all_.alive_.erase(key_);
     --all_.place_.children;
   }
@@ -99,8 +100,15 @@ class SimAssignment final : public node::AssignmentProcess {
     const dispatch::WorkflowSpec& spec = job_.spec[workflow_];
     const bool once = spec.length == Duration::zero();
     ends_ = start + (once ? prng_.between(Duration::millis(200), kMaxOnce) : spec.length);
+    sends_until_ = once || spec.counted ? Instant::never() : ends_;
     if (!once && prng_.chance(0.3)) ends_ = ends_ + prng_.between(Duration::zero(), spec.graceful_stop);
     if (crashes_) crash_at_ = runtime_.now() + prng_.between(Duration::zero(), Duration::seconds(20));
+    // One that continues another makes up for nothing.
+    sent_ = start + resume_at;
+    if (story_.resumed) sent_ = std::max(sent_, runtime_.now());
+    began_ = sent_;
+    sends_after_ = all_.place_.home.now();
+    sends_ = !stands_still_;
     begun_.set();
   }
   void stop(bool graceful) override {
@@ -108,6 +116,7 @@ class SimAssignment final : public node::AssignmentProcess {
     const Duration most = graceful ? job_.spec[workflow_].graceful_stop : kStopsWithin;
     const Instant end = runtime_.now() + prng_.between(Duration::zero(), most);
     if (ends_ <= end) return;
+    advance();
     ends_ = end;
     how_ = AssignmentEnd::How::kStopped;
     begun_.set();
@@ -115,6 +124,7 @@ class SimAssignment final : public node::AssignmentProcess {
   }
   void hand_over(Duration at) override {
     if (ends_ <= start_ + at) return;
+    advance();
     ends_ = start_ + at;
     if (nap_ != nullptr) nap_->cancel();
   }
@@ -122,20 +132,81 @@ class SimAssignment final : public node::AssignmentProcess {
   void save() override {}
   void kill() override {
     if (is("never-dies")) return;
-    how_ = AssignmentEnd::How::kKilled;
-    over_.cancel();
-    begun_.set();
+    cease();
+    end(AssignmentEnd::How::kKilled);
+  }
+  void permit(Instant until) override {
+    if (is("outlives-permit")) return;
+    advance();
+    const Instant now = runtime_.now();
+    if (story_.begun && permit_ <= now) return;  // it has ended
+    if (is("permit-from-arrival") && until != Instant::never()) {
+      if (until == given_) return;
+      given_ = until;
+      until = runtime_.boot_now() + dispatch::JobRules().permit;
+    }
+    const Instant before =
+        std::exchange(permit_, until == Instant::never() ? until : now + (until - runtime_.boot_now()));
+    if (permit_ < before && nap_ != nullptr) nap_->cancel();
   }
   int64_t pid() const override { return 1; }
+
+  // --- its machine, whether its worker gets turns or not
+  // The target gets all that was due until now.
+  void advance() {
+    const Clock& clock = all_.place_.machine.clock();
+    const Instant until = std::min({clock.monotonic(all_.place_.home.now()), last(), sends_until_});
+    if (!sends_ || frozen_ || until <= sent_) return;
+    const Instant from = std::max(clock.world_at(sent_), sends_after_);
+    const Instant to = std::max(clock.world_at(until), from + Duration::nanos(1));
+    send(story_.sent, {from, to, sent_ - start_, until - start_});
+    sent_ = until;
+  }
+  void freeze() {
+    advance();
+    frozen_ = true;
+  }
+  // It looks at its permit before it makes up for what was due.
+  void thaw() {
+    if (!std::exchange(frozen_, false)) return;
+    const Clock& clock = all_.place_.machine.clock();
+    if (sends_ && permit_ <= clock.monotonic(all_.place_.home.now())) permit_ = std::min(permit_, sent_);
+    sends_after_ = all_.place_.home.now();
+  }
+  // It sends nothing any more.
+  void cease() {
+    advance();
+    sends_ = false;
+  }
+  bool sends() const { return sends_; }
+  void die() {
+    cease();
+    killed_ = true;
+    crash_at_ = std::min(crash_at_, all_.place_.machine.clock().monotonic(all_.place_.home.now()));
+  }
+  // Its worker learns of it in this turn.
+  void be_found_dead() {
+    if (killed_ && nap_ != nullptr) nap_->cancel();
+  }
 
  private:
   bool is(MistakeIn<kDatacenterMistakes> mistake) const { return all_.place_.stage->is(mistake); }
   static void ended(void* self) {
     auto* assignment = static_cast<SimAssignment*>(self);
-    const Duration lived = std::max(assignment->runtime_.now() - assignment->start_, assignment->resumed_at_);
+    const Instant last = std::min(assignment->runtime_.now(), assignment->last());
+    const Duration lived = std::max(last - assignment->start_, assignment->resumed_at_);
     AssignmentEnd end{assignment->how_, {}, assignment->story_.begun ? lived : Duration::zero()};
-    if (assignment->story_.begun && end.how != AssignmentEnd::How::kCrashed) assignment->provide(end);
+    using How = AssignmentEnd::How;
+    const bool is_cut = end.how == How::kCrashed || end.how == How::kFenced || end.how == How::kLost;
+    if (assignment->story_.begun && !is_cut) assignment->provide(end);
     assignment->listener_.on_ended(end);
+  }
+  // When its load ends, at the latest.
+  Instant last() const { return std::min({ends_, crash_at_, permit_}); }
+  void end(AssignmentEnd::How how) {
+    how_ = how;
+    over_.cancel();
+    begun_.set();
   }
 
   // Values that name their assignment. Now and then it provides none.
@@ -159,6 +230,7 @@ class SimAssignment final : public node::AssignmentProcess {
         listener_.on_prepared({});
         co_await begun_.wait();
         if (story_.begun) co_await measure();
+        cease();
       }
     }
     runtime_.timers().arm(tell_end_, runtime_.now());
@@ -174,30 +246,33 @@ class SimAssignment final : public node::AssignmentProcess {
     listener_.on_counters({});
     while (!over_.cancelled()) {
       const Instant border = start_ + kSecond * static_cast<int64_t>(next_second_ + 1);
-      const Instant until = std::min({border + prng_.between(Duration::zero(), kToldLate), ends_, crash_at_});
       {
         runtime::Cancellation nap(&over_);
         nap_ = &nap;
-        co_await runtime_.sleep_until(until, &nap);
+        co_await runtime_.sleep_until(std::min(border + prng_.between(Duration::zero(), kToldLate), last()), &nap);
         nap_ = nullptr;
       }
-      const Instant now = runtime_.now();
       if (over_.cancelled()) co_return;
-      if (crash_at_ <= now) {
+      const Instant now = runtime_.now();
+      if (border <= std::min(now, last())) {
+        tell(kSecond);
+        if (left_ == 0) co_return;
+        if (border < last()) continue;
+      }
+      if (now < last()) continue;
+      if (crash_at_ == last()) {
         BW_PROBE("datacenter: an assignment crashes");
-        how_ = AssignmentEnd::How::kCrashed;
+        how_ = killed_ ? AssignmentEnd::How::kLost : AssignmentEnd::How::kCrashed;
         story_.crashed = true;
         co_return;
       }
-      if (border <= std::min(now, ends_)) {
-        tell(kSecond);
-        if (left_ == 0) co_return;
-      } else if (ends_ <= now) {
-        const Duration left = ends_ - (border - kSecond);
-        if (left > Duration::zero()) tell(left);
-        co_return;
+      if (permit_ < ends_) {
+        BW_PROBE("datacenter: an assignment stops because its permit has ended");
+        how_ = AssignmentEnd::How::kFenced;
       }
-      if (ends_ <= std::min(now, border)) co_return;
+      const Duration left = last() - (start_ + kSecond * static_cast<int64_t>(next_second_));
+      if (left > Duration::zero() && last() > began_) tell(left);
+      co_return;
     }
   }
 
@@ -237,7 +312,17 @@ class SimAssignment final : public node::AssignmentProcess {
   Instant start_;
   Instant ends_ = Instant::never();
   Instant crash_at_ = Instant::never();
+  Instant permit_ = Instant::never();
+  Instant given_;  // with the mistake permit-from-arrival
   Duration resumed_at_;
+  // Its load, by the monotonic clock of its machine.
+  bool sends_ = false;
+  bool frozen_ = false;
+  bool killed_ = false;
+  Instant began_;
+  Instant sent_;         // what was due before it
+  Instant sends_until_;  // by the plan
+  Instant sends_after_;  // in world time
   uint64_t next_second_ = 0;
   AssignmentEnd::How how_ = AssignmentEnd::How::kCompleted;
   runtime::Cancellation over_;
@@ -246,6 +331,31 @@ class SimAssignment final : public node::AssignmentProcess {
   runtime::Timer tell_end_;
   task<void> life_;
 };
+
+void SimAssignments::advance() {
+  for (const auto& [key, one] : alive_) one->advance();
+}
+void SimAssignments::freeze() {
+  for (const auto& [key, one] : alive_) one->freeze();
+}
+void SimAssignments::thaw() {
+  for (const auto& [key, one] : alive_) one->thaw();
+}
+
+bool SimAssignments::kill_one(Prng& prng) {
+  std::vector<SimAssignment*> sending;
+  for (const auto& [key, one] : alive_) {
+    if (one->sends()) sending.push_back(one);
+  }
+  if (sending.empty()) return false;
+  sending[prng.below(sending.size())]->die();
+  runtime_.post(&SimAssignments::bury, this);
+  return true;
+}
+
+void SimAssignments::bury(void* self) {
+  for (const auto& [key, one] : static_cast<SimAssignments*>(self)->alive_) one->be_found_dead();
+}
 
 // The assignment that the kernel has just admitted.
 SimAssignments::Key SimAssignments::key_of(const JobStory& job) const {

@@ -82,21 +82,10 @@ std::string workflow(Prng& prng, const Dependencies& dependencies, int64_t numbe
   return text + steps_of(prng, true);
 }
 
-}  // namespace
-
-std::unique_ptr<JobStory> draw_job(Prng& prng, uint64_t number, int64_t most_vus) {
+std::unique_ptr<JobStory> make_job(uint64_t number, std::string text) {
   scenario::Sources sources;
   sources.file_name = "job.yaml";
-  sources.text = fmt::format("name: job-{}\nworkflows:\n", number);
-  const auto workflows = prng.chance(0.6) ? 1 : prng.between(2, 4);
-  Dependencies dependencies(static_cast<std::size_t>(workflows));
-  for (int64_t i = 1; i < workflows; ++i) {
-    if (prng.chance(0.6)) dependencies[static_cast<std::size_t>(i)] = prng.between(0, i - 1);
-  }
-  for (int64_t i = 0; i < workflows; ++i) sources.text += workflow(prng, dependencies, i, most_vus);
-  if (prng.chance(0.1)) {
-    sources.text += "thresholds:\n  http_req_failed: [{threshold: \"rate<0.05\", abortOnFail: true}]\n";
-  }
+  sources.text = std::move(text);
   const Nothing nothing;
   sources.outside = &nothing;
   auto made = plan::bundle_scenario(sources);
@@ -111,6 +100,29 @@ std::unique_ptr<JobStory> draw_job(Prng& prng, uint64_t number, int64_t most_vus
   job->spec = dispatch::spec_of(*job->plan);
   job->shape = aggregate::shape_of(*job->plan);
   return job;
+}
+
+}  // namespace
+
+std::unique_ptr<JobStory> draw_steady_job(Prng& prng) {
+  return make_job(0,
+                  fmt::format("name: steady\nworkflows:\n  w0:\n    executor: constant-arrival-rate\n    rate: 300/s\n"
+                              "    vus: {{preallocated: 2, max: {}}}\n    duration: 30s\n{}",
+                              prng.between(3, 12), steps_of(prng, true)));
+}
+
+std::unique_ptr<JobStory> draw_job(Prng& prng, uint64_t number, int64_t most_vus) {
+  std::string text = fmt::format("name: job-{}\nworkflows:\n", number);
+  const auto workflows = prng.chance(0.6) ? 1 : prng.between(2, 4);
+  Dependencies dependencies(static_cast<std::size_t>(workflows));
+  for (int64_t i = 1; i < workflows; ++i) {
+    if (prng.chance(0.6)) dependencies[static_cast<std::size_t>(i)] = prng.between(0, i - 1);
+  }
+  for (int64_t i = 0; i < workflows; ++i) text += workflow(prng, dependencies, i, most_vus);
+  if (prng.chance(0.1)) {
+    text += "thresholds:\n  http_req_failed: [{threshold: \"rate<0.05\", abortOnFail: true}]\n";
+  }
+  return make_job(number, std::move(text));
 }
 
 using runtime::task;

@@ -16,6 +16,9 @@ namespace bellwether::sim {
 // A job that is not submitted yet. `number` is below 2^16, and no other job of the world has it.
 std::unique_ptr<JobStory> draw_job(Prng& prng, uint64_t number, int64_t most_vus);
 
+// One that sends for half a minute at a steady rate, and is submitted at once.
+std::unique_ptr<JobStory> draw_steady_job(Prng& prng);
+
 // For Node::start(); `context` is a DatacenterPlace.
 runtime::task<void> run_client_process(runtime::Runtime& runtime, void* context);
 

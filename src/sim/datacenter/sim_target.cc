@@ -1,0 +1,186 @@
+#include "sim/datacenter/sim_target.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "core/base/units.h"
+#include "sim/datacenter/datacenter_stage.h"
+
+namespace bellwether::sim {
+namespace {
+
+using dispatch::AssignmentRecord;
+using Span = std::pair<Duration, Duration>;
+
+constexpr Duration kSecondOfPlan = Duration::seconds(1);
+
+bool has(const dispatch::PartRange& parts, uint32_t part) {
+  return part >= parts.first && part < parts.first + parts.count;
+}
+
+// Arrivals are planned of workflows with a duration whose iterations nobody counts.
+bool has_arrivals(const dispatch::WorkflowSpec& spec) { return spec.length > Duration::zero() && !spec.counted; }
+
+// The second continues the first at the moment that both have confirmed, each by its own view of the workflow's clock.
+bool hands_over(const dispatch::JobRecord& record, uint32_t first, uint32_t second) {
+  const auto find = [&](uint32_t id) {
+    return std::find_if(record.assignments.begin(), record.assignments.end(),
+                        [id](const AssignmentRecord& one) { return one.id.value() == id; });
+  };
+  const auto from = find(first);
+  const auto to = find(second);
+  return from != record.assignments.end() && from->handed_over && to != record.assignments.end() &&
+         to->follows.value() == first;
+}
+
+std::string overlap_of(const JobStory& job, uint32_t first, uint32_t second) {
+  const AssignmentStory& a = job.assignments.at(first);
+  const AssignmentStory& b = job.assignments.at(second);
+  const bool by_clock = hands_over(job.record, first, second);
+  for (const Sent& x : a.sent) {
+    for (const Sent& y : b.sent) {
+      const bool both = by_clock ? x.due_from < y.due_to && y.due_from < x.due_to : x.from < y.to && y.from < x.to;
+      if (!both) continue;
+      const Duration begin = by_clock ? std::max(x.due_from, y.due_from) : std::max(x.from, y.from) - Instant();
+      const Duration end = by_clock ? std::min(x.due_to, y.due_to) : std::min(x.to, y.to) - Instant();
+      return fmt::format(
+          "ST-10: assignments {} ('{}') and {} ('{}') of job '{}' send for the same part, for {} from {}{}", first,
+          a.worker, second, b.worker, job.id, format_duration(end - begin), format_duration(begin),
+          by_clock ? " of the workflow's clock" : "");
+    }
+  }
+  return {};
+}
+
+// The moments of the plan whose load a part has sent, in their order; some more than once.
+std::vector<Span> sent_of(const JobStory& job, uint16_t workflow, uint32_t part) {
+  std::vector<Span> spans;
+  for (const auto& [id, assignment] : job.assignments) {
+    if (assignment.workflow != workflow || !has(assignment.parts, part)) continue;
+    for (const Sent& one : assignment.sent) spans.emplace_back(one.due_from, one.due_to);
+  }
+  std::sort(spans.begin(), spans.end());
+  return spans;
+}
+
+// Calls missing(from, to) for the moments whose load it has not sent, and returns the time that it has sent
+// twice.
+template <class Missing>
+Duration walk(const std::vector<Span>& spans, Duration length, const Missing& missing) {
+  Duration reached;
+  Duration twice;
+  for (const auto& [from, to] : spans) {
+    if (from > reached) missing(reached, from);
+    if (from < reached) twice += std::min(reached, to) - from;
+    reached = std::max(reached, to);
+  }
+  if (reached < length) missing(reached, length);
+  return twice;
+}
+
+uint32_t parts_of_workflow(const JobStory& job, uint16_t workflow) {
+  uint32_t parts = 0;
+  for (const auto& [id, assignment] : job.assignments) {
+    if (assignment.workflow == workflow && assignment.begun) parts = std::max(parts, assignment.parts.of);
+  }
+  return parts;
+}
+
+// Calls act(workflow, record, spec) for each workflow whose planned arrivals must have come, or be reported as lost.
+template <class Act>
+void each_complete(const JobStory& job, const Act& act) {
+  if (job.record.stop) return;
+  for (uint16_t w = 0; w < job.record.workflows.size(); ++w) {
+    const dispatch::WorkflowRecord& one = job.record.workflows[w];
+    if (has_arrivals(job.spec[w]) && one.state == dispatch::WorkflowState::kCompleted) act(w, one, job.spec[w]);
+  }
+}
+
+}  // namespace
+
+void send(std::vector<Sent>& all, const Sent& one) {
+  if (all.empty() || all.back().to != one.from || all.back().due_to != one.due_from) return all.push_back(one);
+  all.back().to = one.to;
+  all.back().due_to = one.due_to;
+}
+
+std::string excess_of(const JobStory& job) {
+  for (auto a = job.assignments.begin(); a != job.assignments.end(); ++a) {
+    for (auto b = std::next(a); b != job.assignments.end(); ++b) {
+      const dispatch::PartRange& first = a->second.parts;
+      const dispatch::PartRange& second = b->second.parts;
+      if (a->second.workflow != b->second.workflow) continue;
+      if (first.of == second.of &&
+          (first.first >= second.first + second.count || second.first >= first.first + first.count))
+        continue;
+      if (std::string wrong = overlap_of(job, a->first, b->first); !wrong.empty()) return wrong;
+    }
+  }
+  for (uint16_t w = 0; w < job.spec.size(); ++w) {
+    if (!has_arrivals(job.spec[w])) continue;
+    for (uint32_t part = 0; part < parts_of_workflow(job, w); ++part) {
+      const Duration twice = walk(sent_of(job, w, part), job.spec[w].length, [](Duration, Duration) {});
+      if (twice <= kClocksApart) continue;
+      return fmt::format("ST-10: the target gets {} of the arrivals of part {} of workflow {} of job '{}' twice",
+                         format_duration(twice), part, w, job.id);
+    }
+  }
+  return {};
+}
+
+double parts_lost(const JobStory& job, uint16_t workflow, Duration from, Duration to) {
+  const std::string whose = fmt::format(", workflow '{}'", job.spec[workflow].name);
+  const bool merged = job.record.losses.size() >= dispatch::kMaxLosses;  // then one entry stands for several
+  double parts = 0;
+  for (const plan::Loss& loss : job.record.losses) {
+    if (loss.ratio <= 0 || loss.from >= to || loss.to <= from) continue;
+    if (merged) return job.record.workflows[workflow].parts;
+    if (std::string_view(loss.cause).ends_with(whose)) parts += loss.ratio * job.record.workflows[workflow].parts;
+  }
+  return parts;
+}
+
+std::string shortfall_of(const JobStory& job) {
+  std::string wrong;
+  each_complete(job, [&](uint16_t w, const dispatch::WorkflowRecord& one, const dispatch::WorkflowSpec& spec) {
+    std::vector<uint32_t> missing(static_cast<std::size_t>((spec.length - Duration::nanos(1)) / kSecondOfPlan) + 1);
+    for (uint32_t part = 0; part < one.parts; ++part) {
+      std::size_t counted = 0;  // the seconds before it have been looked at
+      walk(sent_of(job, w, part), spec.length, [&](Duration from, Duration to) {
+        if (to - from <= kClocksApart) return;
+        const auto last = static_cast<std::size_t>((to - Duration::nanos(1)) / kSecondOfPlan);
+        for (std::size_t s = std::max(counted, static_cast<std::size_t>(from / kSecondOfPlan)); s <= last; ++s) {
+          // A little of a second at the edge may be a matter of clocks.
+          const Duration second = kSecondOfPlan * static_cast<int64_t>(s);
+          if (std::min(to, second + kSecondOfPlan) - std::max(from, second) > kClocksApart) ++missing[s];
+        }
+        counted = last + 1;
+      });
+    }
+    for (std::size_t s = 0; s < missing.size() && wrong.empty(); ++s) {
+      const Duration second = kSecondOfPlan * static_cast<int64_t>(one.base_second + s);
+      const double lost = parts_lost(job, w, second - kClocksApart, second + kSecondOfPlan + kClocksApart);
+      if (missing[s] <= lost + 0.001) continue;
+      wrong = fmt::format(
+          "ST-10: the target lacks {} parts in second {} of workflow {} of job '{}', but the report "
+          "says that {:.0f} are lost",
+          missing[s], s, w, job.id, lost);
+    }
+  });
+  return wrong;
+}
+
+Duration most_missing(const JobStory& job) {
+  Duration most;
+  each_complete(job, [&](uint16_t w, const dispatch::WorkflowRecord& one, const dispatch::WorkflowSpec& spec) {
+    for (uint32_t part = 0; part < one.parts; ++part) {
+      Duration missing;
+      walk(sent_of(job, w, part), spec.length, [&](Duration from, Duration to) { missing += to - from; });
+      most = std::max(most, missing);
+    }
+  });
+  return most;
+}
+
+}  // namespace bellwether::sim

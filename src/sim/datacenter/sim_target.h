@@ -1,0 +1,39 @@
+// What the target of a simulated job gets, whether anybody reports it or not, and the rules about it (ST-10): no part
+// is run by two assignments at once, no arrival comes twice, and the report of the job records what did not come. An
+// arrival is a moment at which a part was due to send; the moments between two of them are as good as any.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/base/time.h"
+
+namespace bellwether::sim {
+
+struct JobStory;
+
+// What one assignment has sent for all its parts without a pause.
+struct Sent {
+  Instant from;  // by the time of the world
+  Instant to;    // after `from`
+  Duration due_from;
+  Duration due_to;  // on the workflow's clock, as its machine counts it
+};
+
+// Continues the last one if nothing is between them.
+void send(std::vector<Sent>& all, const Sent& one);
+
+// How far two machines may disagree about the clock of a workflow: their clocks run apart, and an order to begin takes
+// a while.
+inline constexpr Duration kClocksApart = Duration::millis(500);
+
+// The first broken rule; empty: all hold. excess_of() judges a job at any time, shortfall_of() one that has ended.
+std::string excess_of(const JobStory& job);
+std::string shortfall_of(const JobStory& job);
+// The planned time that the target did not get of a part, of the part that lacks most.
+Duration most_missing(const JobStory& job);
+// How many parts of a workflow were lost in some of this time of the run, as the report of its job says.
+double parts_lost(const JobStory& job, uint16_t workflow, Duration from, Duration to);
+
+}  // namespace bellwether::sim
