@@ -152,9 +152,14 @@ void ClusterNode::on_member(const membership::MemberEvent& event) {
   election_->on_member(event);
   if (event.change == MemberChange::kDied || event.change == MemberChange::kLeft) {
     const std::string why = fmt::format("it {} ({})", to_string(event.change), describe(event.cause));
+    if (event.change == MemberChange::kLeft) on_process_ended(event.name, why);
     roles_->each([&](NodeRole& role) { role.on_gone(event.name, why); });
   }
   if (event.change == MemberChange::kJoined) roles_->each([&](NodeRole& role) { role.on_there(event.name); });
+}
+
+void ClusterNode::on_process_ended(const std::string& name, const std::string& why) {
+  roles_->each([&](NodeRole& role) { role.on_ended(name, why); });
 }
 
 void ClusterNode::on_peer_state(const std::string& name, const PeerState& state) {

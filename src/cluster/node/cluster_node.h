@@ -71,6 +71,7 @@ class ClusterNode final {
   // Another process bears its name.
   void on_name_taken(const runtime::Endpoint& holder);
   void on_degraded();
+  void on_process_ended(const std::string& name, const std::string& why);
   // Sends its leadership, or the leader that it follows, to others.
   void on_state_changed() { tell_state(); }
   // Why it is not ready for work; empty: it is.

@@ -245,6 +245,10 @@ void NodeMembers::on_nobody_found(const std::string& text) { log_.note(true, tex
 
 void NodeMembers::on_refused(const cluster::PeerAddress& peer) {
   BW_PROBE("node: a process is proven to have ended");
+  const auto known = find(peer.name);
+  if (known && known->endpoint == peer.endpoint) {
+    node_.on_process_ended(peer.name, "its process has ended (its machine refuses the connection)");
+  }
   driver_->tell(membership::ProofOfDeath{peer.name, cluster::from_runtime(peer.endpoint)});
 }
 

@@ -53,6 +53,8 @@ class NodeRole : public election::TermListener {
   virtual bool drains() const { return false; }
   virtual runtime::task<bool> drain(runtime::Cancellation*) { co_return true; }
 
+  // The process of another node has ended: it left in good order, or its machine refuses connections to it.
+  virtual void on_ended(const std::string& /*name*/, const std::string& /*why*/) {}
   // The events of membership for another node.
   virtual void on_gone(const std::string& /*name*/, const std::string& /*why*/) {}
   virtual void on_there(const std::string& /*name*/) {}

@@ -82,6 +82,7 @@ void JobKernel::plan_group(Instant now, JobEffects& out) {
       return take_group_back(now, "no cores of workers are free", false, out);
     book_.become(grant.workflow, WorkflowState::kAssigned, {}, out);
   }
+  if (!book_.zero) record_.witnesses = pool_.witnesses(now);
   if (record_.state == JobState::kQueued) book_.become(JobState::kDispatching, {}, out);
 }
 
@@ -169,6 +170,7 @@ void JobKernel::offered(Instant now, AssignmentId id, OfferAnswer answer, const 
   if (!book_.owned || assignment == nullptr || assignment->state != AssignmentState::kOffered) return;
   if (answer == OfferAnswer::kReady) {
     book_.set(now, *assignment, AssignmentState::kReady);
+    fence_.heard(now, assignment->worker, assignment->life);
     // The number may have changed after its order was sent.
     if (spec_[assignment->workflow].told_vus) book_.to_hold.push_back(job_effect::Scale{id});
     if (record_.workflows[assignment->workflow].begun && !book_.adopting) begin_assignment(now, *assignment, out);
@@ -326,6 +328,12 @@ void JobKernel::finish(Instant now, AssignmentRecord& assignment, JobEffects& ou
       book_.add_event(now, "worker_isolated", whose + " heard from no owner of the job and stopped");
     }
     lose(now, assignment, left ? "its worker has left" : "it was isolated", out);
+  } else if (lost_its_process(assignment) && !assignment.handed_over && !book_.is_stopped(workflow)) {
+    // Seconds that it had not reported are lost with its process.
+    assignment.lost_from = seconds(assignment.from + book_.applied[assignment.id]);
+    if (end.outcome == AssignmentOutcome::kLost)
+      book_.add_event(now, "assignment_lost", fmt::format("{}: {}", whose, end.detail));
+    lose(now, assignment, end.detail, out);
   } else if (end.outcome == AssignmentOutcome::kOvertime) {
     book_.add_event(now, "assignment_overtime", whose + " exceeded its time limit");
     book_.fail_workflow(now, workflow, WorkflowState::kTimedOut, "exceeded its time limit", out);
@@ -388,6 +396,11 @@ void JobKernel::sighted(Instant now, const std::string& worker, uint64_t life,
         book_.write_losses(assignment.workflow, parts_of(assignment.parts), seconds(sight->from + 1));
       }
     }
+    if (assignment.state == AssignmentState::kStopping && !book_.is_stopped(assignment.workflow) &&
+        sight->phase == AssignmentPhase::kRunning && !is_final(record_.workflows[assignment.workflow].state)) {
+      BW_PROBE("dispatch: an eviction that its owner did not live to carry out");
+      out.push_back(job_effect::Stop{assignment.id, StopHow::kAtOnce, "it makes no progress", true});
+    }
     if (assignment.state != AssignmentState::kStopping) {
       if (sight->phase == AssignmentPhase::kReady) book_.set(now, assignment, AssignmentState::kReady);
       if (sight->phase == AssignmentPhase::kRunning && assignment.streams)
@@ -401,6 +414,7 @@ void JobKernel::sighted(Instant now, const std::string& worker, uint64_t life,
     }
   }
   asking_.erase(worker);
+  fence_.sighted(worker);
   for (const AssignmentSight& sight : sights) {
     if (sight.until != 0) handed_over(now, sight.assignment, sight.until, out);
     if (sight.phase != AssignmentPhase::kEnded) continue;
@@ -413,7 +427,7 @@ void JobKernel::sighted(Instant now, const std::string& worker, uint64_t life,
   advance(now, out);
 }
 
-void JobKernel::worker_gone(Instant now, const std::string& worker, uint64_t life, const std::string& why,
+void JobKernel::lose_worker(Instant now, const std::string& worker, uint64_t life, const std::string& why,
                             JobEffects& out) {
   bool any = false;
   bool others = false;  // of another life
@@ -435,13 +449,14 @@ void JobKernel::evicted(Instant now, AssignmentId id, const std::string& why, Jo
   AssignmentRecord* const assignment = book_.find(id);
   if (!book_.owned || assignment == nullptr || !is_live(*assignment) || !assignment->streams || assignment->end) return;
   BW_PROBE("dispatch: an assignment that stands still is given to somebody else");
+  if (assignment->state == AssignmentState::kStopping) return;
   pool_.exclude(now, *assignment);
   book_.add_event(
       now, "assignment_evicted",
       fmt::format("worker '{}', workflow '{}': {}", assignment->worker, spec_[assignment->workflow].name, why));
-  // At once: a later owner that does not know why it ended reassigns it as well.
-  out.push_back(job_effect::Stop{id, StopHow::kAtOnce, why});
-  lose(now, *assignment, why, out);
+  // At once: its end says that it was evicted, so a later owner moves it as well.
+  out.push_back(job_effect::Stop{id, StopHow::kAtOnce, why, true});
+  book_.set(now, *assignment, AssignmentState::kStopping);
   advance(now, out);
 }
 

@@ -155,7 +155,7 @@ uint32_t JobBook::deaths(uint16_t workflow, uint32_t part) const {
   return static_cast<uint32_t>(
       std::count_if(record.assignments.begin(), record.assignments.end(), [&](const AssignmentRecord& assignment) {
         return has_part(assignment, workflow, part) && assignment.state == AssignmentState::kGone &&
-               assignment.streams && !assignment.end;
+               assignment.streams && (!assignment.end || lost_its_process(assignment));
       }));
 }
 
@@ -182,7 +182,10 @@ uint32_t JobBook::succeeded(const AssignmentRecord& assignment) const {
 
 std::string JobBook::how_lost(const AssignmentRecord& assignment) {
   const bool left = assignment.end && assignment.end->outcome == AssignmentOutcome::kLeft;
-  return fmt::format("worker '{}{}", assignment.worker, left ? "' left" : "' was lost");
+  return fmt::format("worker '{}' {}", assignment.worker,
+                     left                           ? "left"
+                     : lost_its_process(assignment) ? "lost the process of an assignment"
+                                                    : "was lost");
 }
 
 void JobBook::add_loss(uint16_t workflow, const std::string& how, uint32_t parts, Duration from, Duration to) {

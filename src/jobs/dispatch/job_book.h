@@ -51,6 +51,13 @@ struct Stop {
   AssignmentId assignment;
   StopHow how = StopHow::kAtOnce;
   std::string why;
+  bool evict = false;  // see StopMessage
+};
+// Its worker is silent: ask every witness of the job for a denial of the assignments up to `last`, and ask again, as
+// long as JobKernel::is_silent(); then call denied().
+struct Deny {
+  Witness silent;
+  AssignmentId last;
 };
 // From now on the ingest counts nothing of its stream.
 struct CloseStream {
@@ -74,7 +81,7 @@ struct Moved {
 }  // namespace job_effect
 using JobEffect =
     std::variant<job_effect::Keep, job_effect::Offer, job_effect::Begin, job_effect::TakeOver, job_effect::HandOver,
-                 job_effect::OpenStream, job_effect::Scale, job_effect::Stop, job_effect::CloseStream,
+                 job_effect::OpenStream, job_effect::Scale, job_effect::Stop, job_effect::Deny, job_effect::CloseStream,
                  job_effect::Conclude, job_effect::KeepContext, job_effect::Over, job_effect::Moved>;
 using JobEffects = std::vector<JobEffect>;
 

@@ -51,6 +51,8 @@ AssignmentOrder JobKernel::order(AssignmentId id, JobFence fence) const {
   order.on_overtime = spec.on_overtime;
   if (spec.counted) order.iterations = assignment->iterations;
   if (spec.told_vus) order.vus = record_.workflows[assignment->workflow].vus;
+  order.permit = rules_.permit;
+  order.witnesses = record_.witnesses;
   return order;
 }
 
@@ -60,6 +62,7 @@ void JobKernel::adopt(Instant now, Duration ago, std::map<AssignmentId, uint64_t
   book_.applied = std::move(applied);
   book_.owned = book_.adopting = book_.adopted = true;
   asked_until_ = now + rules_.adopt_limit;
+  fence_.adopt(now);
   if (record_.started.unix_ns != 0) book_.zero = now - ago;
   if (is_final(record_.state)) {
     book_.over = true;
@@ -173,13 +176,19 @@ void JobKernel::tick(Instant now, JobEffects& out) {
   for (const AssignmentId id : late) {
     AssignmentRecord* assignment = book_.find(id);
     if (assignment == nullptr || !is_live(*assignment)) continue;
+    const bool asked_to_stop =
+        assignment->state == AssignmentState::kStopping || assignment->handed_over || book_.is_spare(*assignment);
+    const bool ends = assignment->state == AssignmentState::kRunning && !asked_to_stop;
+    if (!ends && !is_final(record_.workflows[assignment->workflow].state) && fence_.may_run(now, *assignment)) {
+      // It may still run, so nobody else may.
+      book_.since[id] = now;
+      continue;
+    }
     if (assignment->state == AssignmentState::kOffered) {
       offered(now, id, OfferAnswer::kNotNow, "it did not answer an offer in time", out);
       continue;
     }
     const uint16_t workflow = assignment->workflow;
-    const bool asked_to_stop =
-        assignment->state == AssignmentState::kStopping || assignment->handed_over || book_.is_spare(*assignment);
     lose(now, *assignment, "it delivered no result in time", out);
     if (!asked_to_stop && !is_final(record_.workflows[workflow].state)) {
       book_.fail_workflow(
@@ -187,6 +196,7 @@ void JobKernel::tick(Instant now, JobEffects& out) {
           fmt::format("the result of '{}' from worker '{}' is missing", spec_[workflow].name, assignment->worker), out);
     }
   }
+  look_at_fence(now, out);
   if (time_.timeout_at() <= now) {
     stop(now, {JobStop::Cause::kTimeout, StopHow::kAtOnce, {}, plan::timeout_text(*rules_.timeout)}, {}, out);
   }
@@ -198,7 +208,7 @@ void JobKernel::tick(Instant now, JobEffects& out) {
 
 Instant JobKernel::wake() const {
   if (!book_.owned || book_.over || is_final(record_.state)) return Instant::never();
-  Instant next = std::min({moves_.next_move(), layers_.wake(), time_.timeout_at(), teardown_.end()});
+  Instant next = std::min({moves_.next_move(), layers_.wake(), time_.timeout_at(), teardown_.end(), fence_.wake()});
   if (!asking_.empty()) next = std::min(next, asked_until_);
   for (const AssignmentRecord& assignment : record_.assignments) {
     const auto since = book_.since.find(assignment.id);
@@ -221,6 +231,48 @@ Instant JobKernel::wake() const {
 
 MoreTime JobKernel::more_time(Instant now, const ExtendMessage& message, bool suspect, JobEffects& out) {
   return time_.more_time(now, message, suspect, out);
+}
+
+// --- the load fence --------------------------------------------------------------------------------------------------
+
+void JobKernel::worker_gone(Instant now, const std::string& worker, uint64_t life, const std::string& why,
+                            JobEffects& out) {
+  fence_.process_ended(now, worker, life);
+  lose_worker(now, worker, life, why, out);
+}
+
+void JobKernel::doubted(Instant now, const std::string& worker, const std::string& why, JobEffects& out) {
+  if (!fence_.doubt(now, worker)) return lose_worker(now, worker, 0, why, out);
+  for (AssignmentRecord& assignment : record_.assignments) {
+    if (assignment.worker != worker || !is_live(assignment) || fence_.may_run(now, assignment)) continue;
+    pool_.exclude(now, assignment);
+    lose(now, assignment, why, out);
+  }
+  look_at_fence(now, out);
+  advance(now, out);
+}
+
+std::vector<AssignmentId> JobKernel::permit(Instant now, const std::string& worker, uint64_t life,
+                                            const std::vector<AssignmentId>& held) {
+  std::vector<AssignmentId> denied;
+  for (const AssignmentId id : held) {
+    const AssignmentRecord* const known = find(id);
+    const bool its = known != nullptr && known->worker == worker && known->life == life && is_live(*known);
+    if (!its) denied.push_back(id);
+  }
+  fence_.heard(now, worker, life);
+  return denied;
+}
+
+void JobKernel::denied(Instant now, const Witness& silent, const std::string& witness, Duration rest, JobEffects& out) {
+  fence_.denied(now, silent, witness, rest);
+  look_at_fence(now, out);
+  advance(now, out);
+}
+
+void JobKernel::look_at_fence(Instant now, JobEffects& out) {
+  if (!book_.owned || book_.over) return;
+  for (const LoadFence::Gone& one : fence_.look(now, out)) lose_worker(now, one.who.worker, one.who.life, one.why, out);
 }
 
 // --- the life of the job ---------------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@
 //   job_pool.h    assigns parts to workers
 //   job_layers.h  values from one layer of workflows for the next
 //   job_moves.h   hand-overs of running assignments
+//   load_fence.h  whether a silent worker may still run its parts
 //   job_time.h    overtime, timeouts, and the teardown of a stopped job
 //
 // Times are of the owner's monotonic clock. One thread.
@@ -43,6 +44,7 @@
 #include "jobs/dispatch/job_moves.h"
 #include "jobs/dispatch/job_pool.h"
 #include "jobs/dispatch/job_time.h"
+#include "jobs/dispatch/load_fence.h"
 
 namespace bellwether::dispatch {
 
@@ -107,9 +109,17 @@ class JobKernel {
   // The answer of a worker to a new owner: its assignments of this job.
   void sighted(Instant now, const std::string& worker, uint64_t life, const std::vector<AssignmentSight>& assignments,
                JobEffects& out);
-  // It is dead, or its process has restarted. `life` 0: in any life.
+  // The process of this life has ended: nothing of it runs any more.
   void worker_gone(Instant now, const std::string& worker, uint64_t life, const std::string& why, JobEffects& out);
-  // Its worker is alive, but the assignment makes no progress: it continues elsewhere, as after a death.
+  // The members say that it is dead, which is no proof: what it may run moves when it holds no permit any more.
+  void doubted(Instant now, const std::string& worker, const std::string& why, JobEffects& out);
+  // A report of this worker, which is answered with the result: the assignments of `held` that others run.
+  std::vector<AssignmentId> permit(Instant now, const std::string& worker, uint64_t life,
+                                   const std::vector<AssignmentId>& held);
+  // The answer of a witness to job_effect::Deny.
+  void denied(Instant now, const Witness& silent, const std::string& witness, Duration rest, JobEffects& out);
+  bool is_silent(const Witness& one) const { return fence_.is_silent(one); }
+  // Its worker is alive, but the assignment makes no progress: its process is killed, and then it continues elsewhere.
   void evicted(Instant now, AssignmentId assignment, const std::string& why, JobEffects& out);
   // Everything, or only these workflows (of a cancellation).
   void stop(Instant now, const JobStop& stop, const std::set<uint16_t>& workflows, JobEffects& out);
@@ -164,6 +174,9 @@ class JobKernel {
   bool hopeless(Instant now, uint16_t workflow) const;
   void begin_ready(Instant now, JobEffects& out);
   void begin_assignment(Instant now, AssignmentRecord& assignment, JobEffects& out);
+  void look_at_fence(Instant now, JobEffects& out);
+  // `life` 0: in any life.
+  void lose_worker(Instant now, const std::string& worker, uint64_t life, const std::string& why, JobEffects& out);
   void lose(Instant now, AssignmentRecord& assignment, const std::string& why, JobEffects& out);
   void finish(Instant now, AssignmentRecord& assignment, JobEffects& out);
 
@@ -176,6 +189,7 @@ class JobKernel {
   JobMoves moves_{book_, pool_};
   JobTime time_{book_};
   JobTeardown teardown_{book_};
+  LoadFence fence_{book_};
   std::set<std::string> asking_;
   Instant asked_until_;
   std::optional<Instant> no_workers_since_;

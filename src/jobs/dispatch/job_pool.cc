@@ -59,6 +59,19 @@ bool JobPool::is_leaving(const AssignmentRecord& assignment) const {
   });
 }
 
+std::vector<Witness> JobPool::witnesses(Instant now) const {
+  std::vector<Witness> out;
+  for (const bool has_parts : {true, false}) {
+    for (const WorkerSight& worker : workers_) {
+      if (out.size() == kMaxWitnesses) break;
+      if ((book_.parts_on(worker.name) > 0) == has_parts && usable(now, worker))
+        out.push_back({worker.name, worker.life});
+    }
+  }
+  if (out.size() % 2 == 0 && !out.empty()) out.pop_back();
+  return out;
+}
+
 bool JobPool::place(Instant now, uint16_t workflow, const std::vector<uint32_t>& parts, bool squeeze,
                     AssignmentId follows) {
   std::vector<Taker> takers;

@@ -79,6 +79,39 @@ TEST(JobProperty, ends_whatever_happens_and_accounts_for_every_second) {
   }
 }
 
+// Workers are cut off from everybody and come back, owners die, the register is away: at no time do two workers run a
+// part, and what a worker did not run is lost in the record.
+TEST(JobProperty, no_part_runs_twice_whoever_is_cut_off) {
+  uint64_t moved = 0;
+  for (uint64_t seed = 1; seed <= 400; ++seed) {
+    Prng prng(seed);
+    const WorkflowSpec spec = load_spec("browse", Duration::seconds(prng.between(20, 90)));
+    JobWorld world({spec}, seed);
+    const uint64_t workers = 2 + prng.below(5);
+    for (uint64_t i = 0; i < workers; ++i) world.add("w" + std::to_string(i), 1 + static_cast<uint32_t>(prng.below(3)));
+    ASSERT_TRUE(world.begins());
+    for (int i = 0; i < 20'000 && !world.job().over(); ++i) {
+      world.step(Duration::millis(100));
+      if (i > 1000) continue;
+      const std::string name = "w" + std::to_string(prng.below(workers));
+      if (prng.chance(0.01)) world.worker(name).silent = !world.worker(name).silent;
+      if (prng.chance(0.001) && world.worker(name).alive) world.die(name);
+      if (prng.chance(0.003)) world.restart(name);
+      if (prng.chance(0.005)) world.replace_owner();
+      if (prng.chance(0.02)) world.register_stands = !world.register_stands;
+    }
+    world.register_stands = true;
+    for (auto& [name, worker] : world.workers()) worker.silent = false;
+    ASSERT_TRUE(world.run(Duration::hours(2))) << "seed " << seed;
+    EXPECT_EQ(world.looks_at_double_load, 0u) << "seed " << seed;
+    for (const auto& part : world.measured(0)) EXPECT_EQ(part.twice, 0u) << "seed " << seed;
+    for (const JobEvent& event : world.record().events)
+      moved += event.detail.find("its last permit") == std::string::npos ? 0 : 1;
+    if (::testing::Test::HasFailure()) break;
+  }
+  EXPECT_GT(moved, 100u) << "the fence did not show itself";
+}
+
 // With faults of messages, workers and owners in the middle of moves, every second counts once or is recorded as lost.
 TEST(JobProperty, accounts_for_every_second_whatever_happens_while_assignments_move) {
   for (uint64_t seed = 1; seed <= 600; ++seed) {

@@ -168,6 +168,10 @@ struct AssignmentRecord {
   bool operator==(const AssignmentRecord&) const = default;
 };
 
+inline bool lost_its_process(const AssignmentRecord& assignment) {
+  return assignment.end && (assignment.end->outcome == AssignmentOutcome::kEvicted ||
+                            assignment.end->outcome == AssignmentOutcome::kLost);
+}
 // A worker runs it, or is to run it.
 inline bool is_live(const AssignmentRecord& assignment) { return assignment.state < AssignmentState::kEnded; }
 

@@ -55,7 +55,8 @@ struct TestWorker {
   bool busy = false;  // has no cores, even if it reports some
   bool breaks = false;
   bool leaves = false;
-  bool silent = false;  // receives nothing
+  bool silent = false;  // cut off from all others
+  Instant permit;       // until then it may run
   bool healthy = true;  // else it prefers no work
   bool sought = false;  // a job waits for its cores
   bool held = false;    // gets no work while an assignment of it is stuck

@@ -116,9 +116,11 @@ class JobWorld {
       everybody_dead_.push_back(dead);
       tell_gone(dead.first, dead.second);
     }
+    give_permits();
     run_workers();
     look();
     if (!owner_is_there_) return;
+    deny();
     move_assignments();
     if (register_stands) {
       for (const JobRecord& record : std::exchange(writing_, {})) {
@@ -196,11 +198,40 @@ class JobWorld {
     carry_out(out);
   }
 
+  // As in the worker's kernel: an owner gives a permit with each answer, witnesses give one without an owner.
+  void give_permits() {
+    for (auto& [name, worker] : workers_) {
+      if (!worker.alive || worker.silent) continue;
+      worker.permit = std::max(worker.permit, now_ + rules_.permit / (owner_is_there_ ? 1 : 2));
+      std::vector<AssignmentId> held;
+      for (const auto& [id, one] : worker.assignments) {
+        if (one.phase != AssignmentPhase::kEnded) held.push_back(id);
+      }
+      if (held.empty() || !owner_is_there_) continue;
+      for (const AssignmentId id : job_->permit(now_, name, worker.life, held))
+        stopped(id, AssignmentOutcome::kStopped);
+    }
+  }
+  void deny() {
+    std::erase_if(denials_, [&](const Witness& silent) { return !job_->is_silent(silent); });
+    for (const Witness& silent : std::vector(denials_)) {
+      const Duration rest = std::max(Duration::zero(), workers_.at(silent.worker).permit - now_);
+      for (const Witness& witness : std::vector(record().witnesses)) {
+        const Worker& worker = workers_.at(witness.worker);
+        if (witness == silent || !worker.alive || worker.silent || worker.life != witness.life) continue;
+        tell_job([&](JobEffects& out) {
+          job_->denied(now_, silent, witness.worker, std::min(rest, rules_.permit / 2), out);
+        });
+      }
+    }
+  }
+
   void run_workers() {
     for (auto& [name, worker] : workers_) {
       if (!worker.alive) continue;
       for (auto at = worker.assignments.begin(); at != worker.assignments.end(); ++at) {
         Running& one = at->second;
+        if (one.phase == AssignmentPhase::kRunning && now_ >= worker.permit) end(one, AssignmentOutcome::kIsolated);
         if (one.phase == AssignmentPhase::kRunning && now_ >= end_of(one) &&
             (ends_itself(one.workflow) || one.until != 0)) {
           end(one, AssignmentOutcome::kCompleted);
@@ -331,7 +362,9 @@ class JobWorld {
       if (at != worker.assignments.end()) at->second.vus = record().workflows[assignment.workflow].vus;
     } else if (const auto* stop = std::get_if<job_effect::Stop>(&effect)) {
       stops.push_back(*stop);
-      stopped(stop->assignment);
+      stopped(stop->assignment, stop->evict ? AssignmentOutcome::kEvicted : AssignmentOutcome::kStopped);
+    } else if (const auto* denying = std::get_if<job_effect::Deny>(&effect)) {
+      denials_.push_back(denying->silent);
     } else if (const auto* close = std::get_if<job_effect::CloseStream>(&effect)) {
       closed_.insert(close->assignment);
     } else if (std::holds_alternative<job_effect::Conclude>(effect)) {
@@ -377,14 +410,15 @@ class JobWorld {
     one.began = std::max(now_, begin.clock);
     one.from = assignment.from;
   }
-  void stopped(AssignmentId id) {
+  void stopped(AssignmentId id, AssignmentOutcome as) {
     for (auto& [name, worker] : workers_) {
+      if (worker.silent) continue;
       const auto at = worker.assignments.find(id);
       if (at == worker.assignments.end() || at->second.phase == AssignmentPhase::kEnded) continue;
       if (at->second.phase == AssignmentPhase::kReady) {
         worker.assignments.erase(at);
       } else {
-        end(at->second, AssignmentOutcome::kStopped);
+        end(at->second, as);
       }
     }
   }
@@ -403,6 +437,7 @@ class JobWorld {
   JobRecord durable_;
   std::set<AssignmentId> to_take_over_;
   std::set<AssignmentId> to_hand_over_;
+  std::vector<Witness> denials_;
   std::vector<std::pair<std::string, uint64_t>> gone_;
   std::vector<std::pair<std::string, uint64_t>> everybody_dead_;
   std::set<AssignmentId> closed_;

@@ -26,8 +26,6 @@ constexpr Duration kBeginFor = Duration::seconds(10);
 constexpr Duration kStopFor = Duration::seconds(30);
 constexpr Duration kRetireFor = Duration::minutes(2);
 constexpr Duration kMaxCancel = Duration::seconds(3);
-// After the time at which a worker stops an isolated assignment by itself.
-constexpr Duration kUnheardGrace = Duration::seconds(10);
 // Reports in a row without an assignment that should exist, or should run.
 constexpr uint32_t kMaxMissed = 2;
 
@@ -128,8 +126,8 @@ task<void> JobCoordinator::stop(JobCoordinator* self, dispatch::job_effect::Stop
   co_await self->insist(
       [&]() -> std::optional<Said> {
         if (self->now() >= end) return std::nullopt;
-        return Said{worker,
-                    dispatch::StopMessage{self->id_, self->handle_->fence(), stop.assignment, stop.how, stop.why}};
+        return Said{worker, dispatch::StopMessage{self->id_, self->handle_->fence(), stop.assignment, stop.how,
+                                                  stop.why, stop.evict}};
       },
       [&](const Result<dispatch::Response>& answer) { return answer || self->parts_.cluster_view.is_gone(worker); });
 }
@@ -200,9 +198,6 @@ task<void> JobCoordinator::hand_over(JobCoordinator* self, AssignmentId id) {
 }
 
 task<void> JobCoordinator::adopt(JobCoordinator* self, std::string worker) {
-  // A worker that stays silent until then died while no manager could see it. Before that it may be returning to the
-  // cluster, and its load, which goes on meanwhile, must not run twice.
-  const Instant unheard_at = self->now() + self->settings_.rules.isolation_limit + kUnheardGrace;
   std::string told;
   uint64_t life = 0;
   co_await self->insist(
@@ -242,11 +237,8 @@ task<void> JobCoordinator::adopt(JobCoordinator* self, std::string worker) {
           told = refusal->why;
           self->say("not_adopted", fmt::format("worker '{}' does not list its assignments: {}", worker, told), true);
         }
-        const bool unheard = !self->parts_.cluster_view.find(worker) && self->now() >= unheard_at;
-        if (!unheard && !self->parts_.cluster_view.is_gone(worker)) return false;
-        self->worker_gone(worker,
-                          unheard ? "no manager has heard from it since the managers were unreachable" : "it is gone");
-        return true;
+        // What it may run moves when it holds no permit any more.
+        return false;
       });
 }
 
@@ -272,9 +264,34 @@ task<void> JobCoordinator::retire(JobCoordinator* self, std::string worker) {
 
 // --- reports of workers ----------------------------------------------------------------------------------------------
 
-void JobCoordinator::worker_gone(const std::string& worker, const std::string& why) {
+void JobCoordinator::worker_gone(const std::string& worker, uint64_t life, const std::string& why) {
   if (job_ == nullptr || !owned_ || job_->over()) return;
-  step([&](Instant at, JobEffects& out) { job_->worker_gone(at, worker, 0, why, out); });
+  step([&](Instant at, JobEffects& out) { job_->worker_gone(at, worker, life, why, out); });
+}
+
+void JobCoordinator::doubted(const std::string& worker, const std::string& why) {
+  if (job_ == nullptr || !owned_ || job_->over()) return;
+  step([&](Instant at, JobEffects& out) { job_->doubted(at, worker, why, out); });
+}
+
+// Asks one witness of a silent worker, until it has answered or the worker is heard or gone.
+task<void> JobCoordinator::deny(JobCoordinator* self, dispatch::job_effect::Deny deny, dispatch::Witness witness) {
+  std::optional<Duration> rest;
+  co_await self->insist(
+      [&]() -> std::optional<Said> {
+        if (!self->job_->is_silent(deny.silent)) return std::nullopt;
+        return Said{witness.worker,
+                    dispatch::DenyMessage{self->id_, self->handle_->fence(), witness.life, deny.silent, deny.last}};
+      },
+      [&](const Result<dispatch::Response>& answer) {
+        if (const auto* denied = answer ? std::get_if<dispatch::Denied>(&*answer) : nullptr) rest = denied->rest;
+        // Another process has its name: that one has ended, and gives permits no more.
+        const Refusal* const refusal = refusal_of(answer);
+        if (refusal != nullptr && refusal->kind == Refusal::Kind::kUnknown) rest = self->job_->rules().permit / 2;
+        return rest.has_value();
+      });
+  if (!rest || self->closing_ || !self->owned_) co_return;
+  self->step([&](Instant at, JobEffects& out) { self->job_->denied(at, deny.silent, witness.worker, *rest, out); });
 }
 
 void JobCoordinator::evict(const std::string& worker, AssignmentId assignment, const std::string& why) {
@@ -285,8 +302,9 @@ void JobCoordinator::evict(const std::string& worker, AssignmentId assignment, c
 }
 
 // Compares the assignments of a worker with the expected ones: messages may be lost, and so may assignments.
-void JobCoordinator::reported(const std::string& worker, const dispatch::WorkerReport& report) {
-  if (job_ == nullptr || !owned_ || job_->over()) return;
+std::optional<dispatch::Noted::Permit> JobCoordinator::reported(const std::string& worker,
+                                                                const dispatch::WorkerReport& report) {
+  if (job_ == nullptr || !owned_ || job_->over()) return std::nullopt;
   std::map<AssignmentId, dispatch::AssignmentPhase> held;
   for (const auto& one : report.held) {
     if (one.job == id_) held[one.assignment] = one.phase;
@@ -320,6 +338,12 @@ void JobCoordinator::reported(const std::string& worker, const dispatch::WorkerR
       job_->not_begun(at, id, held.contains(id) ? "it does not start it" : "it no longer has it", out);
     });
   }
+  if (held.empty() || !owned_ || !handle_->held(parts_.runtime.boot_now())) return std::nullopt;
+  std::vector<AssignmentId> running;
+  for (const auto& [id, phase] : held) {
+    if (phase != dispatch::AssignmentPhase::kEnded) running.push_back(id);
+  }
+  return dispatch::Noted::Permit{id_, handle_->fence(), job_->permit(now(), worker, report.life, running)};
 }
 
 const std::string* JobCoordinator::holder(AssignmentId assignment) const {
@@ -416,8 +440,10 @@ void JobCoordinator::open_stream(const dispatch::AssignmentRecord& assignment) {
 dispatch::Response JobCoordinator::window(const std::string& worker, const dispatch::WindowMessage& message) {
   using Hearing = dispatch::JobKernel::Hearing;
   const Hearing hearing = job_->hearing(message.assignment, job_->find(message.assignment)->from + message.last - 1);
-  if (hearing == Hearing::kExcess) return dispatch::Applied{0, 0, true};
-  if (hearing == Hearing::kWaits) {
+  // A worker discards its numbers on this answer, so a later owner must know, too, that nobody wants them.
+  const bool settled = written_ >= job_->record().revision;
+  if (hearing == Hearing::kExcess && settled) return dispatch::Applied{0, 0, true};
+  if (hearing == Hearing::kWaits || hearing == Hearing::kExcess) {
     const auto known = ingest_->applied(StreamId(message.assignment.value()));
     return dispatch::Applied{known, 0, false};
   }
@@ -431,7 +457,7 @@ dispatch::Response JobCoordinator::window(const std::string& worker, const dispa
   dispatch::Applied answer;
   answer.applied = ingest_->applied(stream);
   answer.durable = ingest_->durable(stream);
-  answer.excess = *heard == ingest::RunIngest::Heard::kExcess;
+  answer.excess = *heard == ingest::RunIngest::Heard::kExcess && settled;
   if (answer.excess && !std::exchange(excess_told_, true) && !job_->over()) {
     const uint64_t rate = (ingest_->excess() - excess) / (message.last - message.first + 1);
     step([&](Instant at, JobEffects& out) {

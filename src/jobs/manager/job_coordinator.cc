@@ -242,6 +242,15 @@ void JobCoordinator::carry_out(const dispatch::JobEffect& effect) {
                  [&](const fx::OpenStream& open) { open_stream(*job_->find(open.assignment)); },
                  [&](const fx::Scale& scaling) { scope_.spawn(scale(this, scaling.assignment)); },
                  [&](const fx::Stop& stopping) { scope_.spawn(stop(this, stopping)); },
+                 [&](const fx::Deny& denying) {
+                   say("worker_silent",
+                       fmt::format("job '{}': worker '{}' is silent; its parts move when it holds no permit any more",
+                                   id_, denying.silent.worker),
+                       true);
+                   for (const dispatch::Witness& witness : job_->record().witnesses) {
+                     if (witness != denying.silent) scope_.spawn(deny(this, denying, witness));
+                   }
+                 },
                  [&](const fx::CloseStream& closed) {
                    ingest_->close(ingest::StreamId(closed.assignment.value()));
                    watchers_->live().ended(now(), closed.assignment);

@@ -92,10 +92,13 @@ class JobCoordinator final : private jobs::JobHandle::Listener {
   std::vector<dispatch::AssignmentId> undispatched() const;
 
   void pool(const std::vector<dispatch::WorkerSight>& workers);
-  void worker_gone(const std::string& worker, const std::string& why);
+  // Its process has ended; the members say that it is dead.
+  void worker_gone(const std::string& worker, uint64_t life, const std::string& why);
+  void doubted(const std::string& worker, const std::string& why);
   // This assignment makes no progress: another worker gets it.
   void evict(const std::string& worker, dispatch::AssignmentId assignment, const std::string& why);
-  void reported(const std::string& worker, const dispatch::WorkerReport& report);
+  // With the permit that the answer gives; nothing: this manager gives none.
+  std::optional<dispatch::Noted::Permit> reported(const std::string& worker, const dispatch::WorkerReport& report);
   // The worker of an assignment; nullptr: the job has no such assignment. The caller passes a worker's messages
   // (window(), end(), more_time()) only if it is this worker.
   const std::string* holder(dispatch::AssignmentId assignment) const;
@@ -174,6 +177,7 @@ class JobCoordinator final : private jobs::JobHandle::Listener {
   static runtime::task<void> hand_over(JobCoordinator* self, dispatch::AssignmentId assignment);
   static runtime::task<void> stop(JobCoordinator* self, dispatch::job_effect::Stop stop);
   static runtime::task<void> scale(JobCoordinator* self, dispatch::AssignmentId assignment);
+  static runtime::task<void> deny(JobCoordinator* self, dispatch::job_effect::Deny deny, dispatch::Witness witness);
   runtime::task<bool> is_recorded();
   static runtime::task<void> adopt(JobCoordinator* self, std::string worker);
   static runtime::task<void> retire(JobCoordinator* self, std::string worker);

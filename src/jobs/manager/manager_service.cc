@@ -221,7 +221,10 @@ dispatch::Response ManagerService::report(const std::string& worker, const dispa
                     fmt::format("worker '{}' has {}", worker, format_count(told.cores, "core")), false);
   }
   look_at_progress(worker);
-  for (const auto& [id, coordinator] : coordinators_) coordinator->reported(worker, told);
+  std::vector<dispatch::Noted::Permit> permits;
+  for (const auto& [id, coordinator] : coordinators_) {
+    if (auto permit = coordinator->reported(worker, told)) permits.push_back(std::move(*permit));
+  }
   for (const auto& one : told.held) {
     // Of a job that has ended, and whose manager may have died before it could report the end.
     const KnownJobs::Known* record =
@@ -234,7 +237,7 @@ dispatch::Response ManagerService::report(const std::string& worker, const dispa
   }
   if (is_new && !closing_) look_around();
   if (changed) on_cores_changed();
-  return dispatch::Noted{pressure()};
+  return dispatch::Noted{pressure(), std::move(permits)};
 }
 
 // The next report shows whether the worker received it.
@@ -269,7 +272,16 @@ void ManagerService::look_at_progress(const std::string& worker) {
 void ManagerService::on_worker_gone(const std::string& name, const std::string& why) {
   registry_.gone(name);
   said_stuck_.erase(name);
-  for (const auto& [id, coordinator] : coordinators_) coordinator->worker_gone(name, why);
+  for (const auto& [id, coordinator] : coordinators_) coordinator->doubted(name, why);
+  on_cores_changed();
+}
+
+void ManagerService::on_process_ended(const std::string& name, const std::string& why) {
+  const WorkerRegistry::Entry* const known = registry_.find(name);
+  if (known == nullptr) return;
+  const uint64_t life = known->report.life;
+  registry_.gone(name);
+  for (const auto& [id, coordinator] : coordinators_) coordinator->worker_gone(name, life, why);
   on_cores_changed();
 }
 

@@ -93,7 +93,8 @@ class ManagerService final : public cluster::Service {
   // Serves until cancelled; then releases its jobs, so that other managers continue them at once.
   runtime::task<void> run(runtime::Cancellation* cancel);
 
-  // News of membership about a worker.
+  // News of membership about a worker: that it is dead is no proof of it.
+  void on_process_ended(const std::string& name, const std::string& why);
   void on_worker_gone(const std::string& name, const std::string& why);
   void on_worker_back(const std::string& name);
 

@@ -22,6 +22,9 @@ using runtime::task;
 // Another manager continues a job this long after the last sign of its owner.
 constexpr jobs::JobSettings kJobs{Duration::seconds(3)};
 constexpr Duration kMaxClose = Duration::seconds(1);
+// Of the load fence, where messages and processes are slow (profile wan).
+constexpr Duration kSlowPermit = Duration::seconds(10);
+constexpr Duration kSlowSilence = Duration::seconds(6);
 
 blobs::BlobReplicaSettings keeping(bool first_start) {
   blobs::BlobReplicaSettings settings;
@@ -87,6 +90,10 @@ ManagerRole::Work::Work(const NodeTools& of_node, ManagerRole& role, std::unique
 task<Status> ManagerRole::prepare(const NodeTools& tools) {
   const cluster::NodeConfig& config = tools.options.config;
   const uint64_t seed = tools.runtime.prng().next();
+  if (config.profile == "wan") {
+    settings_.coordinator.rules.permit = kSlowPermit;
+    settings_.coordinator.rules.silence = kSlowSilence;
+  }
   std::unique_ptr<jobs::JobStore> store;
   std::unique_ptr<jobs::EtcdJobView> view;
   if (registers_ != nullptr) {
@@ -164,6 +171,10 @@ std::vector<ClusterView::Neighbour> ManagerRole::Around::neighbours() const {
                    !member.gone(), stuck});
   });
   return out;
+}
+
+void ManagerRole::on_ended(const std::string& name, const std::string& why) {
+  work_->service.on_process_ended(name, why);
 }
 
 void ManagerRole::on_gone(const std::string& name, const std::string& why) { work_->service.on_worker_gone(name, why); }

@@ -49,6 +49,7 @@ class ManagerRole final : public NodeRole {
   runtime::task<Status> prepare(const NodeTools& tools) override;
   runtime::task<void> run(runtime::Cancellation* cancel) override;
   runtime::task<void> wind_up(Instant deadline, runtime::Cancellation* cancel) override;
+  void on_ended(const std::string& name, const std::string& why) override;
   void on_gone(const std::string& name, const std::string& why) override;
   void on_there(const std::string& name) override;
   std::string obstacle() const override;

@@ -143,7 +143,7 @@ inline constexpr auto kDescription<dispatch::AssignmentEnd> = describe<dispatch:
 template <>
 inline constexpr auto kDescription<dispatch::Witness> =
     describe<dispatch::Witness>("a witness of a job", field<&dispatch::Witness::worker>(1, dispatch::rule::kNode),
-                                field<&dispatch::Witness::life>(2, fixed(dispatch::rule::kSome)));
+                                field<&dispatch::Witness::life>(2, fixed(kSome)));
 
 template <>
 inline constexpr auto kDescription<dispatch::BundleMessage> =

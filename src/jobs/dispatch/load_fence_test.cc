@@ -1,0 +1,159 @@
+#include "jobs/dispatch/load_fence.h"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
+
+#include "jobs/dispatch/job_testing.h"
+
+namespace bellwether::dispatch {
+namespace {
+
+// One job with an assignment that runs on each of five workers, the first three of which are its witnesses.
+class LoadFenceTest : public testing::Test {
+ protected:
+  LoadFenceTest() {
+    book_.owned = true;
+    book_.zero = now_;
+    book_.record.workflows = {{.state = WorkflowState::kRunning, .parts = 5, .begun = true}};
+    for (uint32_t i = 0; i < 5; ++i) {
+      AssignmentRecord one;
+      one.id = AssignmentId(++book_.record.last_assignment);
+      one.worker = "w" + std::to_string(i);
+      one.life = 10 + i;
+      one.parts = {i, 1, 5};
+      one.state = AssignmentState::kRunning;
+      one.streams = true;
+      book_.record.assignments.push_back(one);
+      if (i < 3) book_.record.witnesses.push_back({one.worker, one.life});
+      fence_.heard(now_, one.worker, one.life);
+    }
+  }
+  // Everybody but these is heard at each tenth of a second. The workers that are gone.
+  std::vector<std::string> pass(Duration span, const std::vector<uint32_t>& silent) {
+    std::vector<std::string> gone;
+    for (const Instant end = now_ + span; now_ < end;) {
+      now_ = now_ + Duration::millis(100);
+      for (uint32_t i = 0; i < 5; ++i) {
+        const bool speaks = std::find(silent.begin(), silent.end(), i) == silent.end();
+        if (speaks) fence_.heard(now_, who(i).worker, who(i).life);
+      }
+      if (fence_.wake() > now_) continue;
+      for (const auto& one : fence_.look(now_, out_)) gone.push_back(one.who.worker);
+    }
+    return gone;
+  }
+  static Witness who(uint32_t i) { return {"w" + std::to_string(i), 10 + i}; }
+  std::size_t denials() const {
+    return static_cast<std::size_t>(std::count_if(out_.begin(), out_.end(), [](const JobEffect& effect) {
+      return std::holds_alternative<job_effect::Deny>(effect);
+    }));
+  }
+
+  Instant now_ = Instant::from_ns(1'000'000'000);
+  JobBook book_{{load_spec("browse", Duration::minutes(10))}, JobRules(), JobRecord()};
+  LoadFence fence_{book_};
+  JobEffects out_;
+};
+using Names = std::vector<std::string>;
+
+TEST_F(LoadFenceTest, a_worker_that_reports_is_left_alone) {
+  EXPECT_EQ(pass(kMinute, {}), Names());
+  EXPECT_EQ(denials(), 0u);
+}
+
+TEST_F(LoadFenceTest, a_silent_worker_is_gone_when_a_majority_has_denied_and_its_last_permit_has_ended) {
+  const Instant last = now_;
+  EXPECT_EQ(pass(Duration::millis(2'100), {4}), Names());
+  ASSERT_EQ(denials(), 1u);
+  EXPECT_TRUE(fence_.is_silent(who(4)));
+  fence_.denied(now_, who(4), "w0", {});
+  EXPECT_EQ(pass(Duration::seconds(10), {4}), Names()) << "one of three is no majority";
+  fence_.denied(now_, who(4), "w1", Duration::millis(500));
+  EXPECT_EQ(pass(Duration::millis(500), {4}), Names()) << "the permit of this witness lasts";
+  EXPECT_EQ(pass(Duration::millis(300), {4}), Names{"w4"});
+  EXPECT_GT(now_ - last, book_.rules.permit);
+}
+
+TEST_F(LoadFenceTest, nobody_is_gone_before_the_permit_of_the_owner_has_ended) {
+  pass(Duration::millis(2'100), {4});
+  for (const char* witness : {"w0", "w1", "w2"}) fence_.denied(now_, who(4), witness, {});
+  EXPECT_EQ(pass(Duration::millis(900), {4}), Names()) << "3 s after it was last heard";
+  EXPECT_EQ(pass(Duration::millis(300), {4}), Names{"w4"});
+}
+
+TEST_F(LoadFenceTest, a_worker_that_is_heard_again_goes_on_and_is_denied_anew_later) {
+  pass(Duration::millis(2'500), {4});
+  for (const char* witness : {"w0", "w1"}) fence_.denied(now_, who(4), witness, {});
+  EXPECT_EQ(pass(kMinute, {}), Names());
+  EXPECT_FALSE(fence_.is_silent(who(4)));
+  EXPECT_EQ(pass(Duration::seconds(10), {4}), Names()) << "the denials were for the silence of before";
+  EXPECT_EQ(denials(), 2u);
+}
+
+TEST_F(LoadFenceTest, a_silent_witness_is_denied_by_the_others_only) {
+  pass(Duration::millis(2'100), {0});
+  fence_.denied(now_, who(0), "w0", {});
+  fence_.denied(now_, who(0), "w1", {});
+  EXPECT_EQ(pass(Duration::seconds(10), {0}), Names()) << "its own word does not count";
+  fence_.denied(now_, who(0), "w2", {});
+  EXPECT_EQ(pass(Duration::millis(200), {0}), Names{"w0"});
+}
+
+TEST_F(LoadFenceTest, a_witness_whose_process_has_ended_gives_no_permits) {
+  fence_.process_ended(now_, "w1", 11);
+  book_.record.assignments[1].state = AssignmentState::kGone;
+  pass(Duration::millis(2'100), {4});
+  fence_.denied(now_, who(4), "w0", {});
+  EXPECT_EQ(pass(Duration::millis(1'100), {4}), Names{"w4"});
+}
+
+TEST_F(LoadFenceTest, the_end_of_another_life_is_not_that_of_a_witness) {
+  fence_.process_ended(now_, "w1", 99);
+  pass(Duration::millis(2'100), {4});
+  fence_.denied(now_, who(4), "w0", {});
+  EXPECT_EQ(pass(Duration::seconds(10), {4}), Names());
+}
+
+TEST_F(LoadFenceTest, without_a_majority_it_is_gone_when_it_has_stopped_by_itself) {
+  EXPECT_EQ(pass(book_.rules.isolation_limit, {4}), Names());
+  EXPECT_EQ(pass(Duration::seconds(3), {4}), Names());
+  EXPECT_EQ(pass(Duration::seconds(2), {4}).front(), "w4");
+}
+
+TEST_F(LoadFenceTest, a_doubt_of_the_members_begins_the_denials_at_once) {
+  EXPECT_TRUE(fence_.doubt(now_, "w4"));
+  EXPECT_EQ(fence_.look(now_, out_).size(), 0u);
+  EXPECT_EQ(denials(), 1u);
+  for (const char* witness : {"w0", "w1"}) fence_.denied(now_, who(4), witness, {});
+  EXPECT_EQ(pass(Duration::millis(3'000), {4}), Names());
+  EXPECT_EQ(pass(Duration::millis(200), {4}), Names{"w4"});
+}
+
+TEST_F(LoadFenceTest, what_has_not_begun_has_nothing_to_wait_for) {
+  AssignmentRecord& one = book_.record.assignments[4];
+  one.streams = false;
+  one.state = AssignmentState::kReady;
+  EXPECT_FALSE(fence_.may_run(now_, one));
+  EXPECT_FALSE(fence_.doubt(now_, "w4"));
+  fence_.adopt(now_);
+  EXPECT_TRUE(fence_.may_run(now_, one)) << "the owner before may have begun it";
+  fence_.sighted("w4");
+  EXPECT_FALSE(fence_.may_run(now_, one));
+}
+
+TEST_F(LoadFenceTest, a_new_owner_counts_permits_from_when_it_took_over) {
+  LoadFence next(book_);
+  next.adopt(now_);
+  EXPECT_TRUE(next.doubt(now_, "w4"));
+  next.look(now_, out_);
+  for (const char* witness : {"w0", "w1", "w2"}) next.denied(now_, who(4), witness, {});
+  EXPECT_TRUE(next.look(now_ + book_.rules.permit, out_).empty());
+  const auto gone = next.look(now_ + Duration::millis(3'200), out_);
+  ASSERT_EQ(gone.size(), 1u);
+  EXPECT_EQ(gone[0].who, who(4));
+}
+
+}  // namespace
+}  // namespace bellwether::dispatch
