@@ -3,6 +3,7 @@
 
 import re
 import resource
+import signal
 from pathlib import Path
 
 from lib import jobs, nodes
@@ -131,10 +132,10 @@ class Workers(jobs.Test):
         self.assert_steady(result, 10)
         cluster.all_free()
 
-    def test_the_process_of_an_assignment_is_killed(self):
+    def test_the_process_of_an_assignment_crashes(self):
         cluster, _ = self.at_work(3, workers=3)
         client = cluster.run_on_all(2, cluster.scenario(seconds=60))
-        cluster.kill_assignment("w2")
+        cluster.kill_assignment("w2", signal.SIGSEGV)
         code, result = client.finish()
         self.assertNotEqual(code, jobs.PASS)
         status = cluster.in_state(client.job, "failed")

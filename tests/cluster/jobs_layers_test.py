@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Workflows that depend on others, on a cluster: values reach every worker, also when managers die in between."""
 
+import signal
+
 from lib import jobs, nodes
 from lib.world import until
 
@@ -104,7 +106,7 @@ class Layers(jobs.Test):
     def test_what_depends_on_what_failed_is_skipped(self):
         cluster, _ = self.at_work(1, workers=1)
         client = cluster.run_for(1, self.scenario(cluster, first=60))
-        cluster.kill_assignment("w1")
+        cluster.kill_assignment("w1", signal.SIGSEGV)
         code, result = client.finish()
         self.assertNotEqual(code, jobs.PASS)
         self.assertEqual([one["status"] for one in result["workflows"]], ["failed", "skipped", "skipped"])

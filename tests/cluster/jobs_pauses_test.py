@@ -43,16 +43,14 @@ class Pauses(jobs.Test):
         self.assertEqual(jobs.kinds(result), [])
         self.assertEqual(cluster.arrived(), 960)
 
-    def test_a_worker_that_was_held_dead_has_made_extra_load_that_nobody_counts(self):
+    def test_a_worker_that_was_held_dead_has_made_no_extra_load(self):
         cluster, _ = self.at_work(3, workers=3)
         client = cluster.run_on_all(2, cluster.scenario(seconds=40))
-        # Its assignment is a process of its own, and does not stand still.
+        # Its assignment is a process of its own, and does not stand still: it ends with its permit.
         cluster.running["w2"].pause()
         until("its assignment's moving", lambda: cluster.events(client.job, "assignment_moved"))
         status = cluster.status(client.job)
         cluster.running["w2"].resume()
-        [extra] = until("what it says", lambda: cluster.events(client.job, "extra_load"))
-        self.assertRegex(extra["detail"], "[0-9]+ requests? per second, which are not counted")
         result = self.ended(client, jobs.LOST)
         self.assertEqual(jobs.kinds(status), ["worker_lost", "assignment_moved"])
         [lost] = result["lost"]
@@ -61,7 +59,8 @@ class Pauses(jobs.Test):
         self.assertGreater(missing, 0)
         self.assertLessEqual(missing, (lost["to"] - lost["from"]) * 20 + 20)
         cluster.all_free()
-        self.assertGreater(cluster.arrived(), result["totals"]["requests"])
+        self.assertNotIn("extra_load", jobs.kinds(result))
+        self.assertTrue(result["totals"]["requests"] <= cluster.arrived() <= 2400)
 
     def test_a_worker_whose_assignment_stands_still_is_stuck_until_it_goes_on(self):
         cluster, _ = self.at_work(3, workers=2)

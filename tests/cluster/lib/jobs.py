@@ -199,9 +199,9 @@ class Cluster(nodes.Cluster):
                 found += [int(pid) for pid in path.read_text().split()]
         return found
 
-    def kill_assignment(self, name):
+    def kill_assignment(self, name, number=signal.SIGKILL):
         [pid] = self.children(name)
-        os.kill(pid, signal.SIGKILL)
+        os.kill(pid, number)
 
     def arrived(self):
         """How many requests of the test the target has answered. It ends."""
