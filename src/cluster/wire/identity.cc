@@ -24,7 +24,7 @@ bool may_connect(Role from, Role to, bool has_gates) {
       {false, true, false, false, false},  // client
       {true, true, true, false, false},    // gate
       {true, true, true, true, false},     // manager
-      {false, false, true, false, false},  // worker
+      {false, false, true, true, false},   // worker
       {false, true, true, true, false},    // operator
   }};
   if (from == Role::kClient && to == Role::kManager) return !has_gates;

@@ -37,7 +37,7 @@ inline constexpr Roles kAll = kNodes | kAsking;
 //   client      no      yes   only where there are no gates    no
 //   gate        yes     yes   yes                              no
 //   manager     yes     yes   yes                              yes
-//   worker      no      no    yes                              no
+//   worker      no      no    yes                              yes: it asks the witnesses of a job
 //   operator    no      yes   yes                              yes
 //
 // No node connects to an operator, who asks and acts for a person (`bellwether cluster`).

@@ -13,7 +13,7 @@ TEST(Roles, every_pair_is_as_the_matrix_says) {
   const std::array<Row, kRoles> rows = {{{Role::kClient, {false, true, false, false, false}},
                                          {Role::kGate, {true, true, true, false, false}},
                                          {Role::kManager, {true, true, true, true, false}},
-                                         {Role::kWorker, {false, false, true, false, false}},
+                                         {Role::kWorker, {false, false, true, true, false}},
                                          {Role::kOperator, {false, true, true, true, false}}}};
   for (const Row& row : rows) {
     for (const Role to : {Role::kClient, Role::kGate, Role::kManager, Role::kWorker, Role::kOperator}) {

@@ -461,9 +461,9 @@ dispatch::Response JobCoordinator::window(const std::string& worker, const dispa
   if (answer.excess && !std::exchange(excess_told_, true) && !job_->over()) {
     const uint64_t rate = (ingest_->excess() - excess) / (message.last - message.first + 1);
     step([&](Instant at, JobEffects& out) {
-      job_->note(at, "extra_load",
-                 fmt::format("worker '{}' kept running an assignment that was reassigned: it sent {} per second, which "
-                             "are not counted",
+      job_->note(at, "uncounted_load",
+                 fmt::format("worker '{}' made load until its permit ended, of which no report arrived in time: {} per "
+                             "second, in the time that counts as lost",
                              worker, format_count(rate, "request")),
                  out);
     });
