@@ -320,7 +320,7 @@ TEST(WorkerKernelProperty, many_assignments_begin_in_such_a_world) {
   std::size_t begun = 0;
   for (uint64_t seed = 0; seed < 20; ++seed) {
     KernelWorld world(seed);
-    world.live(600);
+    world.live(1'200);
     begun += world.begun();
   }
   EXPECT_GT(begun, 100u);
