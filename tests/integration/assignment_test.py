@@ -2,6 +2,9 @@
 """The command as a share's process: it makes the plan of what its worker sends over the socket, and tells every second
 of it. The messages are those of src/jobs/assignment/assignment_order.cc, written and read here by hand."""
 
+import fcntl
+import mmap
+import os
 import socket
 import struct
 import time
@@ -69,12 +72,14 @@ def fields_of(data):
 class Assignment:
     """The worker's end of the socket to an assignment's process."""
 
-    def __init__(self, test):
+    def __init__(self, test, permit=None):
         self.socket, other = socket.socketpair()
         self.socket.settimeout(30)
         test.addCleanup(self.socket.close)
+        more = ("--permit", permit.fd) if permit else ()
         with other:
-            self.process = test.start("assignment", "--socket", other.fileno(), pass_fds=(other.fileno(),))
+            self.process = test.start("assignment", "--socket", other.fileno(), *more,
+                                      pass_fds=(other.fileno(), *more[1:]))
 
     def send(self, **fields):
         frame = message(**fields)
@@ -100,7 +105,28 @@ class Assignment:
         return data
 
 
+class Permit:
+    """The page of an assignment's process: until when it may make load."""
+
+    def __init__(self, test):
+        self.fd = os.memfd_create("permit", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        test.addCleanup(os.close, self.fd)
+        os.ftruncate(self.fd, 8)
+        fcntl.fcntl(self.fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK)
+        self.page = mmap.mmap(self.fd, 8)
+        test.addCleanup(self.page.close)
+
+    def last(self, seconds):
+        """From now on."""
+        self.until = time.clock_gettime_ns(time.CLOCK_BOOTTIME) + int(seconds * 1e9)
+        struct.pack_into("=q", self.page, 0, self.until)
+
+    def over(self):
+        return time.clock_gettime_ns(time.CLOCK_BOOTTIME) >= self.until
+
+
 PREPARED, SECOND, COUNTERS, ENDED = 1, 2, 3, 4
+FENCED = 4
 
 
 class AssignmentProcess(product.Test):
@@ -121,6 +147,32 @@ class AssignmentProcess(product.Test):
             self.assertEqual(server.paths(), {"/hall"})
             self.assertEqual(seen[-2][1][1], 50, "half of the arrivals, for it is one of two parts")
             self.assertNotIn(1, seen[-1][1], "it was completed")
+
+    def test_ends_its_load_when_its_permit_ends(self):
+        permit = Permit(self)
+        permit.last(3600)
+        with Server() as server:
+            assignment = Assignment(self, permit)
+            assignment.order(SCENARIO.format(duration="1h"), BASE=server.url, ROOM="hall")
+            self.assertEqual(assignment.receive(), (PREPARED, {}))
+            assignment.send(f2=message(f1=time.clock_gettime_ns(time.CLOCK_MONOTONIC)))
+            permit.last(1.5)
+            seen = [assignment.receive()]
+            permit.last(1.5)  # the renewal counts
+            while seen[-1] is not None:
+                self.assertTrue(seen[-1][0] != ENDED or permit.over())
+                seen.append(assignment.receive())
+            self.assertEqual(assignment.process.wait(timeout=30), 0)
+            self.assertEqual([what for what, _ in seen[-3:-1]], [COUNTERS, ENDED])
+            self.assertEqual(seen[-2][1][1], FENCED)
+            self.assertNotIn(2, seen[-3][1], "no request failed")
+
+    def test_refuses_a_permit_that_is_none(self):
+        with open(self.write("none", "12345678"), "rb") as file:
+            permit = type("File", (), {"fd": file.fileno()})
+            run = self.finish(Assignment(self, permit).process)
+        self.assertEqual(run.code, 1)
+        self.assertIn("is not the permit of an assignment", run.err)
 
     def test_tells_why_a_plan_cannot_be_made(self):
         assignment = Assignment(self)

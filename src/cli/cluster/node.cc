@@ -206,7 +206,7 @@ Result<plan::Plan> plan_of_bytes(std::string_view bytes) {
   return plan::plan_of(bundle);
 }
 
-int run_assignment(int socket) {
+int run_assignment(int socket, int permit) {
   if (socket < 0) {
     return refuse(
         "assignment",
@@ -214,7 +214,7 @@ int run_assignment(int socket) {
         "by hand.\nSee 'bellwether run --help'.");
   }
   raise_descriptors(kShareDescriptors);
-  const Status ended = node::assignment_main(socket, &plan_of_bytes);
+  const Status ended = node::assignment_main(socket, permit, &plan_of_bytes);
   if (ended) return kExitOk;
   return refuse("assignment", ended.error().message, kExitNo);
 }
@@ -272,10 +272,12 @@ void add_config(CLI::App& app, int& exit_code) {
 
 void add_assignment(CLI::App& app, int& exit_code) {
   auto socket = std::make_shared<int>(-1);
+  auto permit = std::make_shared<int>(-1);
   CLI::App* command = app.add_subcommand("assignment", "Run a part of a load test for the worker that starts this");
   command->group("")->footer("");  // not in the list of commands
   command->add_option("--socket", *socket, "Descriptor of the socket to the worker");
-  command->callback([socket, &exit_code] { exit_code = run_assignment(*socket); });
+  command->add_option("--permit", *permit, "Descriptor of the page that says until when it may make load");
+  command->callback([socket, permit, &exit_code] { exit_code = run_assignment(*socket, *permit); });
 }
 
 }  // namespace bellwether::cli

@@ -220,17 +220,22 @@ task<void> Client::exchange_once(Session& session, const Request& request, Respo
   Session& kept = shared_ == nullptr ? session : shared_->session();
   std::unique_ptr<Connection> connection = request.fresh ? nullptr : kept.take_idle(*request.origin);
   while (true) {
-    if (connection == nullptr) {
+    if (connection == nullptr && !is_over(runtime_.now())) {
       connection = co_await open(kept, request, response, deadline, cancel);
-      if (connection == nullptr) {
-        response.done = runtime_.now();
-        if (watch_ != nullptr) watch_->received(session, response);
-        co_return;
-      }
+    }
+    // The turn of the loop may have begun before the limit, and this process may have been stopped since.
+    const Instant sent = runtime_.read_clock();
+    if (is_over(sent)) [[unlikely]] {
+      connection = nullptr;
+      response.error = ErrorKind::kInterrupted;
+    }
+    if (connection == nullptr) {
+      response.done = sent;
+      if (watch_ != nullptr) watch_->received(session, response);
+      co_return;
     }
     runtime::Stream& stream = *connection->stream;
     Attempt attempt(runtime_, stream, cancel);
-    const Instant sent = runtime_.read_clock();
     if (response.attempts++ == 0) response.sent = sent;
     attempt.limit(sent + request.limits->first_byte_timeout, deadline);
     response.error = ErrorKind::kNone;

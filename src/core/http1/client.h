@@ -96,17 +96,26 @@ struct ExchangeWatch {
   Callback<void(const Session& session, const Response& response)> received;
 };
 
+// Until when a client may send: for load that somebody else may end. On the client's thread.
+struct SendLimit {
+  Instant until = Instant::never();  // from then on the client asks
+  // At this time, which was just read. False: it may still send, and `until` has moved on. True: it is over, for good.
+  Callback<bool(Instant now)> is_over;
+};
+
 class ResponseReader;
 
 class Client {
  public:
-  // `watch` may be nullptr; it must outlive the client.
-  explicit Client(runtime::Runtime& runtime, const ExchangeWatch* watch = nullptr) : runtime_(runtime), watch_(watch) {}
+  // `watch` and `limit` may be nullptr; they must outlive the client.
+  explicit Client(runtime::Runtime& runtime, const ExchangeWatch* watch = nullptr, const SendLimit* limit = nullptr)
+      : runtime_(runtime), watch_(watch), limit_(limit) {}
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
   // Sends the request and receives its response into `response`, following redirects. Failures are in response.error;
-  // kInterrupted when `cancel` was cancelled.
+  // kInterrupted when `cancel` was cancelled, or the limit is over: then nothing is sent any more, no redirect and no
+  // repetition either.
   runtime::task<void> exchange(Session& session, const Request& request, Response& response,
                                runtime::Cancellation* cancel);
 
@@ -118,6 +127,8 @@ class Client {
 
  private:
   struct Attempt;
+  // Costs one comparison until the limit is near.
+  bool is_over(Instant now) const { return limit_ != nullptr && now >= limit_->until && limit_->is_over(now); }
   runtime::task<void> exchange_once(Session& session, const Request& request, Response& response, Instant deadline,
                                     runtime::Cancellation* cancel);
   runtime::task<std::unique_ptr<Connection>> open(Session& session, const Request& request, Response& response,
@@ -133,6 +144,7 @@ class Client {
 
   runtime::Runtime& runtime_;
   const ExchangeWatch* watch_;
+  const SendLimit* limit_;
   OriginTable origins_;
   std::unique_ptr<SharedConnections> shared_;  // null: each session has its own
   BufferPool buffers_;

@@ -12,6 +12,7 @@
 #include "jobs/assignment/assignment_order.h"
 #include "jobs/assignment/assignment_process.h"
 #include "jobs/assignment/assignment_socket.h"
+#include "jobs/assignment/permit_page.h"
 #include "jobs/dispatch/assignment.h"
 #include "load/codec/window_codec.h"
 #include "load/local/load_group.h"
@@ -56,8 +57,9 @@ Status stay_on(const std::vector<int>& cpus) {
 
 class Assignment final : public LoadGroup::Listener {
  public:
-  Assignment(runtime::EpollRuntime& runtime, std::unique_ptr<AssignmentSocket> socket, PlanOf plan_of)
-      : runtime_(runtime), socket_(std::move(socket)), plan_of_(plan_of) {}
+  Assignment(runtime::EpollRuntime& runtime, std::unique_ptr<AssignmentSocket> socket,
+             const std::atomic<int64_t>& permit, PlanOf plan_of)
+      : runtime_(runtime), socket_(std::move(socket)), permit_{permit}, plan_of_(plan_of) {}
 
   task<Status> live() {
     BW_CO_TRY(auto first, co_await hear(nullptr));
@@ -113,7 +115,8 @@ class Assignment final : public LoadGroup::Listener {
                                                       .pin = order.cpus,
                                                       .seed = order.seed,
                                                       .tally_every = kCountersEvery,
-                                                      .programs = &programs_},
+                                                      .programs = &programs_,
+                                                      .permit = &permit_},
                                          *this);
     itself_.emplace(order.count);
     BW_RETURN_IF_ERROR(group_->prepare());
@@ -132,6 +135,7 @@ class Assignment final : public LoadGroup::Listener {
     co_await beside.join();
     say(counters());
     const auto how = !aborted_by_.empty() ? ChildEnded::How::kAborted
+                     : permit_.over       ? ChildEnded::How::kFenced
                      : stopped_           ? ChildEnded::How::kStopped
                      : timed_out_         ? ChildEnded::How::kTimedOut
                                           : ChildEnded::How::kCompleted;
@@ -207,6 +211,7 @@ class Assignment final : public LoadGroup::Listener {
   script::Loader programs_;
   runtime::EpollRuntime& runtime_;
   std::unique_ptr<AssignmentSocket> socket_;
+  vuser::Permit permit_;
   PlanOf plan_of_;
   std::optional<plan::Plan> plan_;
   uint16_t workflow_ = 0;
@@ -221,12 +226,13 @@ class Assignment final : public LoadGroup::Listener {
 
 }  // namespace
 
-Status assignment_main(int socket_fd, PlanOf plan_of) {
+Status assignment_main(int socket_fd, int permit_fd, PlanOf plan_of) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) std::signal(signal, SIG_IGN);
   runtime::set_up_thread("assignment", std::nullopt);
   BW_TRY(auto runtime, runtime::EpollRuntime::create({}));
   BW_TRY(auto socket, AssignmentSocket::take(*runtime, socket_fd));
-  Assignment assignment(*runtime, std::move(socket), plan_of);
+  BW_TRY(const auto page, permit_fd < 0 ? PermitPage::create() : PermitPage::open(permit_fd));
+  Assignment assignment(*runtime, std::move(socket), page.until(), plan_of);
   return runtime->run(assignment.live());
 }
 

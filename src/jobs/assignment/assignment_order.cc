@@ -96,7 +96,7 @@ constexpr auto kDescription<ChildCounters> = describe<ChildCounters>(
 
 template <>
 constexpr auto kDescription<ChildEnded> = describe<ChildEnded>(
-    "the end of an assignment", field<&ChildEnded::how>(1, at_most(static_cast<unsigned>(ChildEnded::How::kTimedOut))),
+    "the end of an assignment", field<&ChildEnded::how>(1, at_most(static_cast<unsigned>(ChildEnded::How::kFenced))),
     field<&ChildEnded::step>(2, kToldText), field<&ChildEnded::elapsed>(3, kLength),
     field<&ChildEnded::provided>(4, list(plan::kMaxTold)),
     field<&ChildEnded::notes>(5, list(dispatch::kMaxNotes, kToldText)),

@@ -98,7 +98,7 @@ struct ChildCounters {
   bool operator==(const ChildCounters&) const = default;
 };
 struct ChildEnded {
-  enum class How : uint8_t { kCompleted, kStopped, kAborted, kTimedOut };
+  enum class How : uint8_t { kCompleted, kStopped, kAborted, kTimedOut, kFenced };
   How how = How::kCompleted;
   std::string step;                           // kAborted: the one that failed; kTimedOut: the reason, in words
   Duration elapsed;                           // from the start of the clock to the end

@@ -25,14 +25,16 @@ struct AssignmentEnd {
     kStopped,      // on request
     kAborted,      // a step with `on_error: abort` failed
     kTimedOut,     // at the timeout of its workflow
+    kFenced,       // its permit ended, and with it the load
     kNotPrepared,  // it could not be started or prepared
     kCrashed,      // its process ended by itself, or was killed for an invalid message
     kKilled,       // by kill()
+    kLost,         // somebody else killed its process
   };
   How how = How::kCompleted;
   std::string detail;  // for people: the step of kAborted, the timeout of kTimedOut, the fault of kNotPrepared,
-                       // how kCrashed ended
-  Duration elapsed;    // from the start of the clock to the end: of the first four
+                       // how kCrashed and kLost ended
+  Duration elapsed;    // from the start of the clock to the end: of the first five
   std::vector<plan::Provided> provided = {};  // for other workflows
   std::vector<std::string> notes = {};        // see dispatch::AssignmentEnd
   std::vector<plan::Finding> findings = {};   // the same
@@ -41,7 +43,7 @@ std::string_view to_string(AssignmentEnd::How how);
 
 class AssignmentProcess {
  public:
-  // Called by the loop, never within start(), begin(), stop(), hand_over(), scale() or kill().
+  // Called by the loop, never within start(), permit(), begin(), stop(), hand_over(), scale() or kill().
   struct Listener {
     // It can begin, or the error after which it ends. Not called if it ends earlier.
     Callback<void(Status prepared)> on_prepared;
@@ -56,6 +58,9 @@ class AssignmentProcess {
   // Kills it; its listener gets no further call.
   virtual ~AssignmentProcess() = default;
 
+  // It may make load until then, by the boot clock; never(): without end, as before the first call. When that time has
+  // come, it ends by itself: its worker need not run. Costs one write to memory; without effect after its end.
+  virtual void permit(Instant until) = 0;
   // See vuser::Engine::run(). `start` is on the monotonic clock of the runtime. REQUIRES on_prepared() without error;
   // once.
   virtual void begin(Instant start, Duration resume_at = Duration::zero()) = 0;
@@ -81,8 +86,8 @@ class AssignmentFactory {
   virtual std::unique_ptr<AssignmentProcess> start(ChildOrder order, AssignmentProcess::Listener listener) = 0;
 };
 
-// Assignments as child processes: this executable again, with the arguments `assignment --socket N`, which must lead to
-// assignment_main(). One thread, that of the runtime.
+// Assignments as child processes: this executable again, with the arguments `assignment --socket N --permit M`, which
+// must lead to assignment_main(). One thread, that of the runtime.
 class ChildAssignments final : public AssignmentFactory {
  public:
   explicit ChildAssignments(runtime::Runtime& runtime) : runtime_(runtime) {}
@@ -94,14 +99,16 @@ class ChildAssignments final : public AssignmentFactory {
 };
 
 // The child process of an assignment: it reads its order from the socket to its worker, prepares, waits for the begin,
-// makes its load, and reports each second of it. It needs no further message, but ends at once when its worker is gone,
-// because no other process would get its measurements. Signals of a terminal do not end it; the worker decides.
+// makes its load, and reports each second of it. It needs no further message, but its load ends with its permit, and it
+// ends at once when its worker is gone, because no other process would get its measurements. Signals of a terminal do
+// not end it; the worker decides.
 
 // Makes the plan of an order's bundle; an error names the fault.
 using PlanOf = Result<plan::Plan> (*)(std::string_view bundle);
 
-// The whole life of the process. Takes ownership of the descriptor. Error: the other end of the socket is no worker, or
-// it sent an invalid message.
-Status assignment_main(int socket_fd, PlanOf plan_of);
+// The whole life of the process. Takes ownership of the descriptors: of the socket, and of the page with its permit
+// (permit_page.h), -1 without one: its load needs no permit then. Error: the other end of the socket is no worker, or
+// it sent an invalid message; the page is none.
+Status assignment_main(int socket_fd, int permit_fd, PlanOf plan_of);
 
 }  // namespace bellwether::node

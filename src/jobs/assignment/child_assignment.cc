@@ -11,6 +11,7 @@
 #include "jobs/assignment/assignment_order.h"
 #include "jobs/assignment/assignment_process.h"
 #include "jobs/assignment/assignment_socket.h"
+#include "jobs/assignment/permit_page.h"
 
 namespace bellwether::node {
 namespace {
@@ -18,25 +19,28 @@ namespace {
 // From the end of its messages to that of its process.
 constexpr Duration kMaxExit = Duration::seconds(5);
 
-// A process that is starting. It keeps its end of the socket until then, even if the assignment is destroyed: a reused
-// descriptor number would belong to something else.
+// A process that is starting. It keeps its end of the socket and the page until then, even if the assignment is
+// destroyed: a reused descriptor number would belong to something else.
 struct Starting {
   explicit Starting(int socket_) : socket(socket_) {}
   Starting(const Starting&) = delete;
   Starting& operator=(const Starting&) = delete;
   ~Starting() { ::close(socket); }
   int socket;
+  std::shared_ptr<PermitPage> page;
   Result<std::unique_ptr<runtime::Child>> child;
   runtime::Event done;
 };
 
 runtime::task<void> start_process(runtime::Runtime* runtime, std::shared_ptr<Starting> starting) {
   runtime::SpawnOptions options;
-  options.argv = {"/proc/self/exe", "assignment", "--socket", std::to_string(starting->socket)};
+  const int page = starting->page->descriptor();
+  options.argv = {"/proc/self/exe", "assignment",        "--socket", std::to_string(starting->socket),
+                  "--permit",       std::to_string(page)};
   // Signals of a terminal go to the worker, which then decides about its assignments.
   options.group = runtime::SpawnOptions::Group::kOwnSession;
   options.no_input = true;
-  options.keep_open = {starting->socket};
+  options.keep_open = {starting->socket, page};
   options.die_with_us = true;
   auto child = co_await runtime->spawn(std::move(options));
   starting->child = std::move(child);
@@ -55,6 +59,10 @@ class ChildAssignment final : public AssignmentProcess {
   }
   ~ChildAssignment() override {
     life_ = {};  // it uses the others
+  }
+
+  void permit(Instant until) override {
+    if (page_ != nullptr) page_->set(until);
   }
 
   void begin(Instant start, Duration resume_at) override {
@@ -116,11 +124,14 @@ class ChildAssignment final : public AssignmentProcess {
     if (!heard) kill_all();
     runtime_.timers().arm(overdue_, runtime_.read_clock() + kMaxExit);
     co_await exited_.wait();
+    const bool in_time = overdue_.armed();
     overdue_.disarm();
     if (told_) {
       conclude(told_->how, told_->detail);
     } else if (killed_) {
       conclude(AssignmentEnd::How::kKilled, {});
+    } else if (heard && in_time && exit_ && exit_->signal == SIGKILL) {
+      conclude(AssignmentEnd::How::kLost, how_it_ended(exit_));
     } else {
       conclude(AssignmentEnd::How::kCrashed, heard ? how_it_ended(exit_) : heard.error().message);
     }
@@ -133,6 +144,8 @@ class ChildAssignment final : public AssignmentProcess {
     }
     auto starting = std::make_shared<Starting>(sockets[1]);
     BW_CO_TRY(socket_, AssignmentSocket::take(runtime_, sockets[0]));
+    BW_CO_TRY(auto page, PermitPage::create());
+    page_ = starting->page = std::make_shared<PermitPage>(std::move(page));
     say(std::move(order));
     starting_.spawn(start_process(&runtime_, starting));
     co_await starting->done.wait();
@@ -182,7 +195,7 @@ class ChildAssignment final : public AssignmentProcess {
     return true;
   }
   bool hear(ChildEnded& ended) {
-    static_assert(static_cast<int>(AssignmentEnd::How::kTimedOut) == static_cast<int>(ChildEnded::How::kTimedOut));
+    static_assert(static_cast<int>(AssignmentEnd::How::kFenced) == static_cast<int>(ChildEnded::How::kFenced));
     if (phase_ == Phase::kTold) return false;
     phase_ = Phase::kTold;
     told_ = {static_cast<AssignmentEnd::How>(ended.how),
@@ -214,6 +227,7 @@ class ChildAssignment final : public AssignmentProcess {
   Phase phase_ = Phase::kPreparing;
   bool killed_ = false;
   std::unique_ptr<AssignmentSocket> socket_;
+  std::shared_ptr<PermitPage> page_;
   std::unique_ptr<runtime::Child> child_;
   std::optional<uint64_t> last_second_;
   std::optional<AssignmentEnd> told_;
@@ -237,9 +251,11 @@ std::string_view to_string(AssignmentEnd::How how) {
     case AssignmentEnd::How::kStopped: return "stopped";
     case AssignmentEnd::How::kAborted: return "aborted";
     case AssignmentEnd::How::kTimedOut: return "timed out";
+    case AssignmentEnd::How::kFenced: return "fenced";
     case AssignmentEnd::How::kNotPrepared: return "not prepared";
     case AssignmentEnd::How::kCrashed: return "crashed";
     case AssignmentEnd::How::kKilled: return "killed";
+    case AssignmentEnd::How::kLost: return "lost";
   }
   return "?";
 }

@@ -69,6 +69,8 @@ class ChildAssignmentTest : public runtime::ChildTest {
   void wait_for_requests() {
     run_until([&] { return !heard_.counters.empty() && heard_.counters.back().requests > 0; });
   }
+  void signal(int number) { check(::kill(static_cast<pid_t>(assignment_->pid()), number) == 0, "it is there"); }
+  void run_until_boot(Instant when) { runtime_->run(runtime_->sleep_until_boot(when)); }
   // Of all reported seconds.
   metrics::Window sum() const {
     const ingest::Shape shape{2, 2, 0};
@@ -234,13 +236,21 @@ TEST_F(ChildAssignmentTest, a_processor_that_is_not_there_is_told) {
   EXPECT_EQ(heard_.end->detail, "processor 999 does not exist or is not available to this process");
 }
 
-TEST_F(ChildAssignmentTest, one_that_somebody_kills_has_crashed) {
+TEST_F(ChildAssignmentTest, one_that_somebody_kills_is_lost) {
   start_and_begin(order(scenario(kForever)));
   wait_for_requests();
-  ASSERT_EQ(::kill(static_cast<pid_t>(assignment_->pid()), SIGKILL), 0);
+  signal(SIGKILL);
   const AssignmentEnd& end = wait_for_end();
-  EXPECT_EQ(end.how, How::kCrashed);
+  EXPECT_EQ(end.how, How::kLost);
   EXPECT_EQ(end.detail, "its process was killed by signal 9 (Killed)");
+}
+
+TEST_F(ChildAssignmentTest, one_with_a_fault_has_crashed) {
+  start_and_begin(order(scenario(kForever)));
+  wait_for_requests();
+  signal(SIGABRT);
+  EXPECT_EQ(wait_for_end().how, How::kCrashed);
+  EXPECT_EQ(heard_.end->detail, "its process was killed by signal 6 (Aborted)");
 }
 
 TEST_F(ChildAssignmentTest, one_that_exits_has_crashed) {
@@ -292,6 +302,72 @@ TEST_F(ChildAssignmentTest, one_that_is_killed_before_it_has_started_is_killed_t
   start(order(scenario(kForever)));
   assignment_->kill();
   EXPECT_EQ(wait_for_end().how, How::kKilled);
+}
+
+// Its requests take a while, so that some are always in flight.
+TEST_F(ChildAssignmentTest, its_load_ends_with_its_permit_although_nobody_says_anything) {
+  faults_.latency_low = faults_.latency_high = Duration::millis(20);
+  service_.faults = target::Faults(faults_, runtime_->now());
+  start_and_begin(order(scenario("vus: 8, duration: 1h", ", on_error: abort"), 0, 2, 2));
+  wait_for_requests();
+  const Instant until = runtime_->boot_now() + Duration::millis(500);
+  assignment_->permit(until);
+  const AssignmentEnd& end = wait_for_end();
+  EXPECT_GE(runtime_->boot_now(), until);
+  EXPECT_EQ(end.how, How::kFenced) << end.detail;
+  EXPECT_EQ(end.detail, "");
+  Duration covered;
+  for (const ChildSecond& second : heard_.seconds) covered += second.covered;
+  EXPECT_EQ(covered, end.elapsed);
+  EXPECT_GE(sum().steps[1].count, service_.requests);
+  EXPECT_EQ(sum().steps[1].failed, 0u) << "the target is not to blame";
+  EXPECT_GE(sum().workflows[1].interrupted, 1u);
+}
+
+TEST_F(ChildAssignmentTest, one_whose_permit_is_renewed_goes_on) {
+  const auto renew = [this] { assignment_->permit(runtime_->boot_now() + Duration::seconds(2)); };
+  start(order(scenario("executor: constant-arrival-rate, rate: 100/s, duration: 3s, vus: 20")));
+  renew();
+  run_until([&] { return heard_.prepared.has_value(); });
+  renew();
+  assignment_->begin(runtime_->read_clock());
+  run_until([&] {
+    renew();
+    return heard_.end.has_value();
+  });
+  EXPECT_EQ(heard_.end->how, How::kCompleted);
+  EXPECT_EQ(sum().workflows[1].scheduled, 300u);
+}
+
+TEST_F(ChildAssignmentTest, one_whose_permit_has_ended_before_it_begins_sends_nothing) {
+  start(order(scenario(kForever)));
+  assignment_->permit(runtime_->boot_now());
+  run_until([&] { return heard_.prepared.has_value(); });
+  assignment_->begin(runtime_->read_clock());
+  EXPECT_EQ(wait_for_end().how, How::kFenced);
+  EXPECT_EQ(service_.connections, 0u);
+}
+
+// All that it sent before it was stopped arrives while it is. When it continues, answers and arrivals wait for it.
+TEST_F(ChildAssignmentTest, one_that_is_stopped_beyond_its_permit_sends_nothing_more) {
+  faults_.latency_low = faults_.latency_high = Duration::millis(5);
+  service_.faults = target::Faults(faults_, runtime_->now());
+  for (const char* const executor :
+       {"vus: 100, duration: 1h", "executor: constant-arrival-rate, rate: 2000/s, duration: 1h, vus: 200"}) {
+    heard_ = {};
+    const uint64_t before = service_.requests;
+    start_and_begin(order(scenario(executor), 0, 2, 2));
+    run_until([&] { return service_.requests > before + 200; });
+    const Instant until = runtime_->boot_now() + Duration::millis(500);
+    assignment_->permit(until);
+    signal(SIGSTOP);
+    run_until_boot(until + Duration::millis(200));
+    const uint64_t at_stop = service_.requests;
+    signal(SIGCONT);
+    EXPECT_EQ(wait_for_end().how, How::kFenced);
+    EXPECT_EQ(service_.requests, at_stop) << executor;
+    EXPECT_EQ(sum().steps[1].failed, 0u);
+  }
 }
 
 TEST_F(ChildAssignmentTest, signals_of_a_terminal_do_not_end_it) {

@@ -50,9 +50,11 @@ Result<plan::Plan> plan_of_test(std::string_view bundle) {
   return plan_of_text(bundle);
 }
 
-int be_assignment(const char* number) {
-  std::from_chars(number, number + std::string_view(number).size(), socket_fd);
-  return assignment_main(socket_fd, &plan_of_test) ? 0 : 1;
+int be_assignment(std::string_view socket, std::string_view permit) {
+  int permit_fd = -1;
+  std::from_chars(socket.data(), socket.data() + socket.size(), socket_fd);
+  std::from_chars(permit.data(), permit.data() + permit.size(), permit_fd);
+  return assignment_main(socket_fd, permit_fd, &plan_of_test) ? 0 : 1;
 }
 
 // Begins an assignment of this text, prints its process id, and waits.
@@ -74,7 +76,7 @@ int be_worker(const char* text) {
 
 int main(int argc, char** argv) {
   const std::string_view what = argc > 1 ? argv[1] : "";
-  if (argc == 4 && what == "assignment") return bellwether::node::be_assignment(argv[3]);
+  if (argc == 6 && what == "assignment") return bellwether::node::be_assignment(argv[3], argv[5]);
   if (argc == 3 && what == "worker") return bellwether::node::be_worker(argv[2]);
   testing::InitGoogleMock(&argc, argv);
   return RUN_ALL_TESTS();

@@ -27,6 +27,7 @@ Status LoadGroup::prepare() {
     one.tally_every = options_.tally_every;
     one.programs = options_.programs;
     one.instruments.watch = options_.watch;
+    one.permit = options_.permit;
     if (options_.request_log != nullptr) one.instruments.requests = &options_.request_log->new_pages();
     threads_.push_back(std::make_unique<LoadThread>(plan_, one, control_, *this));
     BW_RETURN_IF_ERROR(threads_.back()->prepare());

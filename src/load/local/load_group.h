@@ -28,6 +28,7 @@ struct GroupOptions {
   const vuser::ProgramLoader* programs = nullptr;  // must outlive the group; nullptr for a plan without programs
   RequestLog* request_log = nullptr;               // must outlive it too; nullptr: none
   const http1::ExchangeWatch* watch = nullptr;     // the same; called on all load threads
+  vuser::Permit* permit = nullptr;                 // the same; nullptr: the load needs none
 };
 
 class LoadGroup {

@@ -30,6 +30,7 @@ class LoadThread final : public vuser::WindowSink {
     Duration tally_every;                            // the interval of tally()'s figures; zero: never
     const vuser::ProgramLoader* programs = nullptr;  // must outlive the thread; nullptr for a plan without programs
     vuser::Instruments instruments;                  // these too
+    vuser::Permit* permit = nullptr;                 // this too; nullptr: it needs none
   };
   // All references must outlive the thread. The group receives its reports on the control thread.
   LoadThread(const plan::Plan& plan, Options options, runtime::EpollRuntime& control, LoadGroup& group);

@@ -10,6 +10,14 @@ namespace bellwether::vuser {
 
 using runtime::task;
 
+namespace {
+
+// How often an engine looks at the end of its permit: before the requests that it sends, and while it sends none.
+constexpr Duration kPermitSending = Duration::millis(1);
+constexpr Duration kPermitResting = Duration::seconds(1);
+
+}  // namespace
+
 Tally& Tally::operator+=(const Tally& other) {
   requests += other.requests;
   failed += other.failed;
@@ -29,8 +37,15 @@ Headway& Headway::operator+=(const Headway& other) {
 }
 
 Engine::Engine(runtime::Runtime& runtime, const plan::Plan& plan, EngineAssignment assignment, WindowSink& sink,
-               metrics::Window* first, const ProgramLoader* programs, Instruments instruments)
-    : state_{runtime, plan, std::move(assignment), sink, first, instruments},
+               metrics::Window* first, const ProgramLoader* programs, Instruments instruments, Permit* permit)
+    : state_{runtime,
+             plan,
+             std::move(assignment),
+             sink,
+             first,
+             instruments,
+             permit,
+             {Instant::never(), callback_to<&Engine::permit_is_over>(*this)}},
       iteration_(state_, programs),
       executors_(state_, iteration_) {
   check(state_.assignment.part < state_.assignment.parts, "a part is one of its parts");
@@ -63,9 +78,10 @@ Status Engine::prepare() {
 task<void> Engine::run(Instant start, Duration resume_at) {
   check(resume_at >= Duration::zero(), "nobody goes on before the beginning");
   state_.start = start;
+  runtime::Scope beside;
+  if (state_.permit != nullptr) beside.spawn(watch_permit(beside.cancellation()));
   std::vector<task<void>> workflows;
   for (const auto& run : runs_) workflows.push_back(executors_.run(*run, start, start + resume_at));
-  runtime::Scope beside;
   beside.spawn(iteration_.tokens().renew(beside.cancellation()));
   task<void> ticker = tick(start, static_cast<uint64_t>(resume_at / Duration::seconds(1)));
   for (task<void>& workflow : workflows) co_await workflow;
@@ -84,6 +100,30 @@ void Engine::stop() {
 }
 
 void Engine::kill() { state_.killed.cancel(); }
+
+// Ends the load when the permit has ended. `now`: by the clock of the runtime.
+bool Engine::permit_is_over(Instant now) {
+  Permit& permit = *state_.permit;
+  const Instant until = Instant::from_ns(permit.until.load(std::memory_order_acquire));
+  const Duration left = until - state_.runtime.boot_now();
+  if (left > Duration::zero() && !permit.over.load(std::memory_order_relaxed)) {
+    state_.limit.until = now + std::min(left, kPermitSending);
+    return false;
+  }
+  permit.over.store(true, std::memory_order_relaxed);
+  state_.limit.until = now;
+  kill();
+  return true;
+}
+
+task<void> Engine::watch_permit(runtime::Cancellation* cancel) {
+  while (!permit_is_over(state_.runtime.read_clock())) {
+    const Instant until = Instant::from_ns(state_.permit->until.load(std::memory_order_acquire));
+    const Instant next = std::min(until, state_.runtime.boot_now() + kPermitResting);
+    const bool time_came = co_await state_.runtime.sleep_until_boot(next, cancel);
+    if (!time_came) co_return;
+  }
+}
 
 void Engine::pause() {
   state_.paused = true;

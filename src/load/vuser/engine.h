@@ -48,9 +48,10 @@ inline constexpr Duration kTurn = Duration::millis(100);
 class Engine {
  public:
   // All arguments must outlive it. `first` is the window to start with. `programs` may be nullptr for a plan without
-  // programs. REQUIRES a part of its parts, and a workflow of the plan.
+  // programs, and `permit` if it needs none. REQUIRES a part of its parts, and a workflow of the plan.
   Engine(runtime::Runtime& runtime, const plan::Plan& plan, EngineAssignment assignment, WindowSink& sink,
-         metrics::Window* first, const ProgramLoader* programs = nullptr, Instruments instruments = {});
+         metrics::Window* first, const ProgramLoader* programs = nullptr, Instruments instruments = {},
+         Permit* permit = nullptr);
 
   // Prepares all steps. Fails on errors that only show now: a wrong constant URL, an unreadable CA file, a program
   // without the function that a step calls.
@@ -65,6 +66,11 @@ class Engine {
   // that was due before `start + resume_at` is neither issued nor counted. All ends stay the same, also the timeout of
   // a workflow. Windows carry the seconds since `start`, so the first of them may be a part of a second. Virtual users
   // keep their numbers, and count their iterations from 0 again.
+  //
+  // When the permit ends, everything ends at once, as by kill(), and the permit is over. The requests that this cuts
+  // off are no failures. A thread that was stopped in the middle of its work sends nothing when it continues, unless it
+  // was stopped between the last look at the clock and the system call that sends; after a sleep of the machine, one
+  // that looked at the permit less than 1 ms before the sleep may still send until that millisecond is over.
   runtime::task<void> run(Instant start, Duration resume_at = Duration::zero());
 
   // No new iterations; running ones may finish within their workflow's graceful_stop.
@@ -100,6 +106,8 @@ class Engine {
 
  private:
   runtime::task<void> tick(Instant start, uint64_t second);
+  bool permit_is_over(Instant now);
+  runtime::task<void> watch_permit(runtime::Cancellation* cancel);
 
   EngineState state_;
   Tally handed_over_;                      // of all windows before

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -51,6 +52,14 @@ struct EngineAssignment {
   std::optional<uint64_t> iterations = std::nullopt;
 };
 
+// The permit of a process to make load, for all its engines: see docs/contributing/decisions/053-load-fence.md.
+struct Permit {
+  // Its end by the boot clock, in nanoseconds; INT64_MAX: it has none. Another process may move it at any time.
+  const std::atomic<int64_t>& until;
+  // An engine has come to its end. From then on none makes load, also after a late renewal.
+  std::atomic<bool> over{false};
+};
+
 // One for each engine. The references outlive it.
 struct EngineState {
   runtime::Runtime& runtime;
@@ -59,6 +68,8 @@ struct EngineState {
   WindowSink& sink;
   metrics::Window* window;  // that is being filled
   const Instruments instruments = {};
+  Permit* permit = nullptr;  // nullptr: it needs none
+  http1::SendLimit limit = {};
   Instant start = {};
   runtime::Cancellation killed{nullptr};   // ends everything at once
   runtime::Cancellation stopped{&killed};  // ends waiting between iterations, and think time

@@ -54,7 +54,7 @@ IterationRunner::IterationRunner(EngineState& state, const ProgramLoader* progra
     : state_(state),
       runtime_(state.runtime),
       recorder_(state.plan, runtime_, state.window, state.start),
-      client_(runtime_, state.instruments.watch),
+      client_(runtime_, state.instruments.watch, state.permit != nullptr ? &state.limit : nullptr),
       tokens_(runtime_, state.plan, client_, callback_to<&IterationRunner::note>(*this)),
       loader_(programs),
       code_thread_{runtime_, client_.origins(), readers_, state.window, recorder_, tokens_.values()} {
@@ -256,7 +256,9 @@ Flow IterationRunner::after_failure(WorkflowRun& run, Vu& vu, const PreparedStep
     case plan::OnError::kSkip:
       vu.left_out[static_cast<std::size_t>(&step - run.steps.data())] = true;
       return Flow::kGoOn;
-    case plan::OnError::kAbort: state_.sink.abort_run(state_.plan.steps[step.step().id].name); return Flow::kEndVu;
+    case plan::OnError::kAbort:
+      if (!permit_is_over()) state_.sink.abort_run(state_.plan.steps[step.step().id].name);
+      return Flow::kEndVu;
   }
   return Flow::kGoOn;
 }
@@ -269,6 +271,10 @@ IterationRunner::Outcome IterationRunner::record(PreparedStep& step, const http1
   const auto context = evaluation_context(step, vu);
   const RenderContext* const with = context ? &*context : nullptr;
   const bool failed = step.evaluator().is_failure(response, with);
+  if (failed && is_fenced(response)) [[unlikely]] {
+    if (step.measured()) count(step.step().id, response, false, due, vu);
+    return {};
+  }
   if (step.measured()) count(step.step().id, response, failed, due, vu);
   const bool all =
       step.evaluator().evaluate(response, service, vu.session.cookies, vu.values, state_.window->checks, with);
@@ -425,7 +431,8 @@ task<Flow> IterationRunner::run_code(WorkflowRun& run, Vu& vu, PreparedStep& ste
       (response.error == ErrorKind::kNone ? vu.answered : vu.unanswered) = true;
       if (step.measured() && code.measured()) {
         const auto context = evaluation_context(step, vu);
-        failed = step.evaluator().is_failure(response, context ? &*context : nullptr, code.expected());
+        failed = step.evaluator().is_failure(response, context ? &*context : nullptr, code.expected()) &&
+                 !is_fenced(response);
         count(code.counts_at(), response, failed, measures ? before : asked, vu);
       } else if (step.measured()) {
         ++state_.window->steps[code.counts_at()].left_out;
@@ -449,7 +456,7 @@ task<Flow> IterationRunner::run_code(WorkflowRun& run, Vu& vu, PreparedStep& ste
     good = false;
   } else {
     bool answered = true;
-    if (site.call().sends && measures) {
+    if (site.call().sends && measures && !is_fenced(code.last_measured())) {
       const http1::Response& last = code.last_measured();
       answered = last.error == ErrorKind::kNone;
       const auto context = evaluation_context(step, vu);

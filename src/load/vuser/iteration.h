@@ -63,6 +63,13 @@ class IterationRunner {
     return context_for(vu, step.evaluator().mentions_time());
   }
   Outcome record(PreparedStep& step, const http1::Response& response, Instant due, Vu& vu);
+  bool permit_is_over() const {
+    return state_.permit != nullptr && state_.permit->over.load(std::memory_order_relaxed);
+  }
+  // The end of the permit cut it off: the target is not to blame.
+  bool is_fenced(const http1::Response& response) const {
+    return response.error == http1::ErrorKind::kInterrupted && permit_is_over();
+  }
   static bool is_to_be_sent_again(const plan::Retry& retry, const http1::Response& response, bool failed);
   void record_metrics(const PreparedStep& step, const Vu& vu) {
     if (!step.step().records.empty()) record_those(step, vu);

@@ -1,0 +1,130 @@
+// Engines whose permit ends while they work.
+#include <gtest/gtest.h>
+#include <optional>
+#include <utility>
+
+#include "core/runtime/scope.h"
+#include "core/runtime/stream_testing.h"
+#include "load/plan/load.h"
+#include "load/vuser/engine.h"
+
+namespace bellwether::vuser {
+namespace {
+
+using http1::ErrorKind;
+using runtime::task;
+
+class Sum final : public WindowSink {
+ public:
+  metrics::Window* exchange(metrics::Window* full, bool) override {
+    all.merge(*full);
+    full->clear();
+    return full;
+  }
+  void abort_run(std::string_view) override { aborted = true; }
+  void note(std::string_view, std::string_view) override {}
+  void timed_out(uint16_t) override {}
+  metrics::Window all{{1, 1, 0}};
+  bool aborted = false;
+};
+
+class EnginePermit : public testing::Test {
+ protected:
+  EnginePermit() {
+    auto listener = runtime_->listen({runtime::IpAddress::loopback(), 0}, {});
+    check(listener.has_value(), "the loopback interface has ports");
+    listener_ = std::move(*listener);
+    serving_.spawn(accept_all());
+  }
+  ~EnginePermit() override { serving_.cancel(); }  // the scope destroys what has not ended
+
+  task<void> accept_all() {
+    while (true) {
+      auto stream = co_await listener_->accept(serving_.cancellation());
+      if (!stream) co_return;
+      serving_.spawn(serve(std::move(*stream)));
+    }
+  }
+  task<void> serve(std::unique_ptr<runtime::Stream> stream) {
+    for (std::string head; true;) {
+      const runtime::Received got = co_await runtime::receive(*stream, 1);
+      if (got.bytes.empty()) co_return;
+      head += got.bytes;
+      if (!head.ends_with("\r\n\r\n")) continue;
+      head.clear();
+      if (++requests_ > answered_) continue;
+      co_await runtime::send_all(*stream, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+      if (requests_ == answered_) let_it_end();
+    }
+  }
+  // Within the turn of the loop in which the client's next one is due: it sees its answer before the time.
+  void let_it_end() {
+    until_ = runtime_->boot_now().ns();
+    const Instant later = runtime_->boot_now() + Duration::millis(3);  // than the engine may rely on its last look
+    while (runtime_->boot_now() < later) {
+    }
+  }
+  task<void> let_it_be_over(Permit* permit) {
+    while (requests_ < 2) co_await runtime_->sleep(Duration::millis(1));
+    permit->over = true;
+  }
+  void live(uint32_t vus, bool over_elsewhere = false) {
+    const std::string url = "http://" + listener_->local().to_string() + "/";
+    auto plan = plan::make_plan(plan::QuickRun{.url = url, .vus = vus, .duration = Duration::hours(1)});
+    check(plan.has_value(), "the test's URL is right");
+    plan->workflows[0].steps[0].on_error = plan::OnError::kAbort;
+    metrics::Window window({1, 1, 0});
+    Permit permit{until_};
+    Engine engine(*runtime_, *plan, {}, sum_, &window, nullptr, {}, &permit);
+    ASSERT_TRUE(engine.prepare());
+    runtime::Scope beside;
+    if (over_elsewhere) beside.spawn(let_it_be_over(&permit));
+    runtime_->run(engine.run(runtime_->read_clock()));
+    EXPECT_TRUE(permit.over);
+    EXPECT_FALSE(sum_.aborted) << "the target is not to blame";
+    EXPECT_EQ(step().failed, 0u);
+  }
+  const metrics::StepWindow& step() const { return sum_.all.steps[0]; }
+  uint64_t interrupted() const { return step().errors[static_cast<std::size_t>(ErrorKind::kInterrupted)]; }
+
+  std::unique_ptr<runtime::EpollRuntime> runtime_ = runtime::test_runtime();
+  std::unique_ptr<runtime::Listener> listener_;
+  std::atomic<int64_t> until_{INT64_MAX};
+  uint64_t requests_ = 0;
+  uint64_t answered_ = 0;  // the first of them
+  Sum sum_;
+  runtime::Scope serving_;
+};
+
+TEST_F(EnginePermit, that_has_ended_lets_no_request_begin) {
+  answered_ = 20;
+  live(1);
+  EXPECT_EQ(requests_, 20u);
+  EXPECT_EQ(step().status.of(200), 20u);
+  EXPECT_EQ(interrupted(), 1u) << "the one that found the end";
+  EXPECT_EQ(sum_.all.workflows[0].iterations, 20u);
+  EXPECT_EQ(sum_.all.workflows[0].interrupted, 1u);
+}
+
+TEST_F(EnginePermit, that_ends_cuts_off_what_is_in_flight) {
+  until_ = (runtime_->boot_now() + Duration::millis(100)).ns();
+  live(2);
+  EXPECT_GE(runtime_->boot_now().ns(), until_);
+  EXPECT_EQ(requests_, 2u);
+  EXPECT_EQ(step().count, 2u);
+  EXPECT_EQ(interrupted(), 2u);
+}
+
+TEST_F(EnginePermit, that_is_over_for_another_engine_ends_although_it_was_renewed) {
+  live(2, /*over_elsewhere=*/true);
+  EXPECT_EQ(requests_, 2u);
+}
+
+TEST_F(EnginePermit, that_has_ended_before_lets_nothing_begin) {
+  until_ = runtime_->boot_now().ns();
+  live(2);
+  EXPECT_EQ(sum_.all.workflows[0].iterations + sum_.all.workflows[0].interrupted, 0u);
+}
+
+}  // namespace
+}  // namespace bellwether::vuser
