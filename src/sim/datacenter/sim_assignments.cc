@@ -253,6 +253,7 @@ class SimAssignment final : public node::AssignmentProcess {
         nap_ = nullptr;
       }
       if (over_.cancelled()) co_return;
+      advance();
       const Instant now = runtime_.now();
       if (border <= std::min(now, last())) {
         tell(kSecond);
