@@ -7,6 +7,7 @@
 
 #include "cli/verb.h"
 #include "core/base/units.h"
+#include "load/plan/warnings.h"
 #include "load/scenario/document.h"
 #include "load/script/native/build.h"
 
@@ -88,7 +89,15 @@ Result<std::optional<Duration>> parse_timeout(const std::string& text) {
 Result<plan::Bundled> load_scenario(const client::Scenario& scenario, const client::detail::Native& native,
                                     script::lua::Permissions may) {
   auto bundled = client::detail::bundle_of(scenario, native, may);
-  if (bundled) return std::move(*bundled);
+  if (bundled) {
+    std::vector<std::string> warnings = plan::host_warnings(bundled->plan);
+    const auto is_script = [](const plan::Program& one) { return one.language == plan::Program::Language::kLua; };
+    if ((may.files || may.processes) && std::ranges::none_of(bundled->plan.programs, is_script)) {
+      warnings.emplace_back("--allow-files and --allow-processes have no effect: there is no script in Lua");
+    }
+    for (const std::string& warning : warnings) std::fprintf(stderr, "warning: %s.\n", warning.c_str());
+    return std::move(*bundled);
+  }
   for (const scenario::Diagnostic& diagnostic : bundled.error().diagnostics) {
     std::fprintf(stderr, "%s\n", scenario::format(diagnostic).c_str());
   }

@@ -47,6 +47,14 @@ int refuse(std::string_view verb, const std::string& text, int code) {
   return code;
 }
 
+void add_seed(CLI::App* verb, uint64_t& into, const std::string& help) {
+  // The parser reads a negative number as a large one.
+  const std::function<std::string(const std::string&)> judge = [](const std::string& text) {
+    return std::string(text.starts_with('-') ? "negative" : "");
+  };
+  verb->add_option("--seed", into, help)->check(judge);
+}
+
 void add_duration(CLI::App* verb, const std::string& names, Duration& into, const std::string& help) {
   add_span(verb, names, into, help);
 }

@@ -115,6 +115,12 @@ a:
         self.assertIn("users.csv:3:1: the row has 1 field, and the first line names 2\n", run.err)
         self.assertIn("scenario.yaml:1:21", run.err)
 
+    def test_other_bytes_than_utf8_are_refused_with_their_line(self):
+        (self.folder / "users.csv").write_bytes("name\nann\nbärbel\n".encode("latin-1"))
+        run = self.bellwether("check", self.named(self.scenario("users: {csv: users.csv}",
+                                                                'a: {http: {get: "/${users.name}"}}')))
+        self.assert_refused(run, "users.csv:3:2: this is no text in UTF-8")
+
     def test_check_names_the_files_that_were_read(self):
         self.write("common.yaml", f"env: {{BASE: \"{self.server.url}\"}}\ndata: {{users: {{csv: users.csv}}}}\n")
         self.write("users.csv", "name\nann\n")

@@ -22,6 +22,11 @@ COMMANDS = [
     "curl -F name=ann -F 'text=b;type=text/html' URL/form",
     "curl URL/bytes --data-binary $'a\\nb\\t\\u00e9\\'' -H 'Content-Type: text/plain' --max-time 5",
     "curl -I URL/head -k --compressed",
+    "curl -T FOLDER/a.txt URL/up/",
+    "curl -T FOLDER/a.txt URL",
+    "curl URL/json --json '{\"a\":1}' -H 'Accept: text/html'",
+    "curl URL/json -d '{\"user\":\"a\",\"password\":\"b\"}'",
+    "curl URL/text -d 'a=1&pass=b%20c&a=2'",
 ]
 
 
@@ -36,9 +41,10 @@ class Imports(Served):
         return request.method, unquote_plus(request.target), headers, body
 
     def test_curl_and_the_import_send_the_same(self):
+        self.write("a.txt", "content")
         for number, command in enumerate(COMMANDS):
             with self.subTest(command):
-                command = command.replace("URL", self.server.url)
+                command = command.replace("URL", self.server.url).replace("FOLDER", str(self.folder))
                 self.server.requests.clear()
                 subprocess.run(["bash", "-c", command + " --silent --output /dev/null"], check=True, timeout=60)
                 expected = [self.arrived(request) for request in self.server.requests]
@@ -67,6 +73,30 @@ class Imports(Served):
         self.assert_refused(self.bellwether("check", scenario), "'TOKEN' in 'env' has no value")
         self.load(scenario, "--duration", "1s", environment={"TOKEN": "other"})
         self.assertEqual(self.server.requests[0].header("authorization"), "Bearer other")
+
+    def test_a_form_with_files_of_a_document_is_sent(self):
+        document = self.write("api.yaml", "openapi: 3.0.0\nservers: [{url: " + self.server.url + """}]
+paths:
+  /up:
+    post:
+      requestBody:
+        content:
+          multipart/form-data:
+            schema:
+              properties:
+                name: {type: string, example: ann}
+                photo: {type: string, format: binary}
+                meta: {properties: {n: {type: integer}}}
+      responses: {'200': {}}
+""")
+        run = self.bellwether("import", "openapi", document)
+        self.assertEqual((run.code, run.err), (0, ""), run)
+        self.load(run.out, "--duration", "1s")
+        body = self.server.requests[0].body
+        for part in (b'name="name"\r\n\r\nann\r\n',
+                     b'name="photo"; filename="photo"\r\nContent-Type: application/octet-stream\r\n',
+                     b'application/json\r\n\r\n{"n":1}\r\n'):
+            self.assertIn(part, body)
 
     def test_a_recording_is_repeated(self):
         target = Target(self)

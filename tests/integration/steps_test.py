@@ -172,6 +172,33 @@ feed: {http: {get: /feed}, check: {xpath: {"//entry[2]/id": two, //entry: {count
             "xpath //input/@name is 'csrf'": right, "xpath //li count > 2": wrong,
             "xpath //entry[2]/id is 'two'": right, "xpath //entry count is 2 or 3": right})
 
+    def test_all_headers_of_a_name_are_seen(self):
+        self.answers["/a"] = [response(b"ok", headers=["Set-Cookie: a=1; Path=/", "Set-Cookie: b=2; Path=/"])]
+        run = self.one("""
+a: {http: {get: /a}, extract: {all: {header: set-cookie, pick: all}, n: {header: Set-Cookie, pick: count}},
+    check: {header: {Set-Cookie: {matches: "^b=2", not: "c=3"}}}}
+b: {after: a, http: {post: "/b?n=${n}", json: {all: "${json(all)}"}}}
+""")
+        self.assertEqual({fails for _, fails in run.checks.values()}, {0}, run.checks)
+        self.assertEqual(self.server.requests[1].target, "/b?n=2")
+        self.assertEqual(json.loads(self.server.requests[1].body), {"all": ["a=1; Path=/", "b=2; Path=/"]})
+
+    def test_constants_of_a_check_have_the_type_of_the_response(self):
+        self.answers["/a"] = [response(b'{"ok": true, "text": "true", "n": 7, "none": null}')]
+        run = self.load(f"""\
+env: {{YES: "true", SEVEN: "7", NONE: "null"}}
+defaults: {{http: {{base: "{self.server.url}"}}}}
+workflows:
+  w:
+    executor: per-vu-iterations
+    iterations: 1
+    steps:
+      a:
+        http: {{get: /a}}
+        check: {{json: {{$.ok: "${{YES}}", $.text: "${{YES}}", $.n: "${{SEVEN}}", $.none: "${{NONE}}"}}}}
+""")
+        self.assertEqual([fails for _, fails in run.checks.values()], [0] * 4, run.checks)
+
     def test_a_check_compares_with_what_was_extracted(self):
         self.answers["/login"] = [response(b'{"user": {"id": 7, "name": "ann", "vip": true}, "limit": "1h"}')] * 2
         self.answers["/me"] = [response(b'{"id": 7, "name": "ann", "vip": true, "again": 7}', headers=["X-Id: 7"]),

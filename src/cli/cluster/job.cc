@@ -195,7 +195,7 @@ void add_job(CLI::App& app, int& exit_code) {
   submitting->add_option("--timeout", given->timeout, "End the job after this time, for example 2h");
   submitting->add_option("--id", given->id,
                          "Id of the job; a job with a known id is not started again (default: random)");
-  submitting->add_option("--seed", given->seed, "Seed of all random values (default: random)");
+  add_seed(submitting, given->seed, "Seed of all random values (default: random)");
   submitting->add_flag("--json", given->json, "Print JSON");
   submitting->callback([given, &exit_code] { exit_code = submit_job(*given); });
 

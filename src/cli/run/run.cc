@@ -271,8 +271,8 @@ bool is_url(const std::string& text) { return text.find("://") != std::string::n
 Status put_overrides(const RunArguments& arguments, client::Scenario& scenario) {
   if (!arguments.vus.empty()) {
     const auto vus = parse_u64(arguments.vus);
-    if (!vus || *vus == 0 || *vus > 10'000'000) {
-      return fail(Errc::kInvalid, "--vus '{}': write a whole number from 1 to 10000000", arguments.vus);
+    if (!vus || *vus == 0 || *vus > scenario::kVusMax) {
+      return fail(Errc::kInvalid, "--vus '{}': write a whole number from 1 to {}", arguments.vus, scenario::kVusMax);
     }
     scenario.vus = static_cast<uint32_t>(*vus);
   }
@@ -311,6 +311,11 @@ Status put_url(const RunArguments& arguments, client::Scenario& scenario) {
   }
   if (!arguments.body.empty()) {
     BW_TRY(scenario.body, read_body(arguments.body));
+  }
+  const bool is_plain = iequals(std::string_view(arguments.what).substr(0, 7), "http://");
+  if (is_plain && (arguments.insecure || !arguments.ca_file.empty())) {
+    std::fputs("warning: --insecure and --cacert count only after a redirect to https: the URL is no https://.\n",
+               stderr);
   }
   scenario.verify_certificate = !arguments.insecure;
   scenario.ca_file = arguments.ca_file;
@@ -466,7 +471,7 @@ void add_run(CLI::App& app, int& exit_code) {
                     "Print each request and response on standard error, with =full their bodies too; at most 10 users");
   command->add_flag("--show-credentials", arguments->show_credentials,
                     "With --http-debug: print Authorization and cookies, which are *** otherwise");
-  command->add_option("--seed", arguments->seed, "Seed of all random values (default: random)");
+  add_seed(command, arguments->seed, "Seed of all random values (default: random)");
   add_permissions(command, arguments->scripts);
   add_sign_option(command, arguments->sign_key);
   command->add_flag("--ignore-limits", arguments->ignore_limits, "Start even if the limit of open files is too low");

@@ -142,7 +142,7 @@ void add_target(CLI::App& app, int& exit_code) {
   command->add_option("--cores", arguments->cores, "Number of threads (default: all processors)")
       ->check(CLI::Range(1U, kCoresMax));
   command->add_option("--pin", arguments->pin, "Processors for the threads, for example 1 or 0,2-3");
-  command->add_option("--seed", arguments->seed, "Seed of latency and errors (default: random)");
+  add_seed(command, arguments->seed, "Seed of latency and errors (default: random)");
   command->add_option("--for", arguments->run_for, "End after this time (default: at Ctrl-C)");
   command->add_flag("-q,--quiet", arguments->quiet, "Print errors only");
   command->footer(kFooter);

@@ -208,6 +208,13 @@ Facts facts_of(const Totals& totals, std::span<const ThresholdResult> thresholds
   }
   facts.measures = std::any_of(plan.steps.begin(), plan.steps.end(), [](const auto& step) { return step.measured; });
   facts.requests = counts.requests;
+  if (facts.ending == Ending::kCompleted && facts.requests == 0) {
+    uint64_t iterations = 0;
+    for (const metrics::WorkflowWindow& one : totals.sum().workflows) iterations += one.iterations + one.interrupted;
+    facts.why = iterations == 0 ? "no iteration began"
+                                : fmt::format("'if', 'choose' or a failure left out its steps in each of {}",
+                                              format_count(iterations, "iteration"));
+  }
   facts.failed = counts.failed;
   take_schedule(totals, facts);
   facts.saturated = generator.saturated();
@@ -255,9 +262,9 @@ Verdict verdict(const Facts& facts) {
   }
   if (facts.thresholds == 0 && facts.measures && facts.failed >= facts.requests) {
     const bool none = facts.requests == 0;
-    return {
-        Outcome::kFail, kExitAllFailed,
-        none ? "no request was made" : fmt::format("every request failed, {} of them", format_count(facts.requests))};
+    return {Outcome::kFail, kExitAllFailed,
+            none ? with_why("no measured request was made", facts.why)
+                 : fmt::format("every request failed, {} of them", format_count(facts.requests))};
   }
   if (schedule_missed(facts)) {
     if (!facts.saturated) return {Outcome::kFail, kExitSchedule, schedule_text(facts)};

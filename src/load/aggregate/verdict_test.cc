@@ -65,7 +65,8 @@ TEST(Verdict, a_run_in_which_nothing_worked_never_passes_unless_a_threshold_says
   facts.failed = 999;
   expect(facts, Outcome::kPass, 0, "no threshold");
   facts = Facts{};
-  expect(facts, Outcome::kFail, 110, "no request was made");
+  facts.why = "no iteration began";
+  expect(facts, Outcome::kFail, 110, "no measured request was made: no iteration began");
   facts.measures = false;
   expect(facts, Outcome::kPass, 0, "no threshold");
   facts = Facts{.thresholds = 1, .requests = 1000, .failed = 1000};

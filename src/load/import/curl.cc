@@ -26,7 +26,10 @@ struct CurlCall {
   bool follows = false;
   bool globs = true;
   bool has_method = false;
+  bool is_json = false;
+  bool uploads = false;
   bool has_type = false;             // -H names the Content-Type, maybe to remove it
+  bool has_accept = false;           // the same of Accept
   std::optional<std::string> agent;  // these yield to a header of the same name
   std::optional<std::string> referer;
 };
@@ -150,9 +153,14 @@ class CurlReader {
         break;
       case CurlAct::kProxy: read_proxy(value.text); break;
       case CurlAct::kUpload:
+        if (!call_.has_method) request.method = "PUT";
+        if (value.text == "-" || value.text == ".") {
+          warn("the upload of standard input is left out: name a file");
+          break;
+        }
+        call_.uploads = true;
         request.body.kind = Body::Kind::kFile;
         request.body.text = value.text;
-        if (!call_.has_method) request.method = "PUT";
         break;
       case CurlAct::kNext: finish_call(value.mark); break;
       case CurlAct::kNoGlob: call_.globs = false; break;
@@ -172,6 +180,7 @@ class CurlReader {
           word.mark, {.message = "this is no header", .found = yaml::in_quotes(text), .expected = "'Name: value'"});
     }
     call_.has_type = call_.has_type || iequals(name, "content-type");
+    call_.has_accept = call_.has_accept || iequals(name, "accept");
     const std::string_view value = is_empty ? std::string_view() : trim(std::string_view(text).substr(end + 1));
     if (!is_empty && value.empty()) return;
     if (can_send(draft_, name)) add_header(call_.request, name, std::string(value));
@@ -199,10 +208,7 @@ class CurlReader {
       if (act == CurlAct::kData) warn(fmt::format("{} is sent with its line ends, which curl removes", data.substr(1)));
     }
     if (act == CurlAct::kJson) {
-      if (header_of(call_.request, "content-type") == nullptr) {
-        add_header(call_.request, "Content-Type", "application/json");
-      }
-      if (header_of(call_.request, "accept") == nullptr) add_header(call_.request, "Accept", "application/json");
+      call_.is_json = true;
     } else if (call_.has_data) {
       call_.data += '&';
     }
@@ -271,6 +277,9 @@ class CurlReader {
     }
     if (call_.agent && header_of(request, "user-agent") == nullptr) add_header(request, "User-Agent", *call_.agent);
     if (call_.referer && header_of(request, "referer") == nullptr) add_header(request, "Referer", *call_.referer);
+    // Those of -H win, wherever they stand.
+    if (call_.is_json && !call_.has_type) add_header(request, "Content-Type", "application/json");
+    if (call_.is_json && !call_.has_accept) add_header(request, "Accept", "application/json");
     const bool has_redirects = std::ranges::find(request.options, "redirects", &Field::name) != request.options.end();
     if (!call_.follows) {
       std::erase_if(request.options, [](const Field& option) { return option.name == "redirects"; });
@@ -327,6 +336,13 @@ class CurlReader {
       warn(fmt::format("{} is one URL here; curl makes several of [ ] and {{ }}", yaml::in_quotes(*written)));
     }
     clean_url(request);
+    if (call_.uploads && request.url.ends_with('/') && request.url.find('?') == std::string::npos) {
+      const std::string name = request.body.text.substr(request.body.text.rfind('/') + 1);
+      const auto literal_name = plain(name);
+      // The value of a variable is known only to the run.
+      if (literal_name) append_percent_encoded(*literal_name, request.url);
+      if (!literal_name) request.url += name;
+    }
     if (request.auth && call_.is_digest) request.auth->scheme = "digest";
     if (header_of(request, "authorization") != nullptr) request.auth.reset();
     if (call_.gets && call_.has_data && !call_.data.empty()) {

@@ -147,6 +147,57 @@ TEST(Curl, secrets_are_names) {
   }
 }
 
+TEST(Curl, secrets_in_texts_and_lists_are_names) {
+  const auto hides = [](const std::string& arguments, const std::string& body) {
+    const std::string text = "curl h " + arguments;
+    EXPECT_NE(curl_steps(text).find(body), std::string::npos) << curl_steps(text);
+    EXPECT_EQ(scenario_of(from_curl, text).find("s3cr"), std::string::npos) << scenario_of(from_curl, text);
+    EXPECT_NE(scenario_of(from_curl, text, {.keep_secrets = true}).find("s3cr"), std::string::npos);
+  };
+  hides("-d '{\"user\":\"a\",\"password\":\"s3cr\\\"et\"}'",
+        R"(body: "{\"user\":\"a\",\"password\":\"${PASSWORD}\"}")");
+  hides("-d 'a=1&password=s3cr&a=2'", "body: \"a=1&password=${PASSWORD}&a=2\"");
+  hides("-d 'a=1&user%5Bpassword%5D=s3cr%20et&a=2'", "user%5Bpassword%5D=${PASSWORD}&a=2\"");
+  hides("-d 'data={\"token\":\"s3cr\"}'", R"(data: "{\"token\":\"${TOKEN}\"}")");
+  hides("-H 'Content-Type: text/plain' -d 'pin: s3cr'", "body: \"pin: ${PIN}\"");
+  hides("-H 'Content-Type: text/plain' -d 'pin: a, s3cr'", "body: \"pin: ${PIN}\"");
+  hides("-d 'a=1&password=my s3cr&a=2'", "body: \"a=1&password=${PASSWORD}&a=2\"");
+  hides("-H 'Content-Type: text/xml' -d '<e><w:Password Type=\"t\">s3cr</w:Password></e>'",
+        "t\\\">${PASSWORD}</w:Pass");
+  hides(R"(-H 'Content-Type: application/json' -d '{"passwords":["s3cr",["s3cr2"]],"tokens":7}')",
+        "passwords:\n"
+        "              - \"${PASSWORDS}\"\n"
+        "              -\n"
+        "                - \"${PASSWORDS_2}\"\n"
+        "            tokens: 7\n");
+  hides(R"(-H 'Content-Type: application/json' -d '[{"name":"api_key","value":"s3cr"}]')", "value: \"${API_KEY}\"");
+  hides(R"(-H 'Content-Type: application/json' -d '{"query":"mutation {login(password: \"s3cr\") {token user}}"}')",
+        R"(login(password: \"${PASSWORD}\") {token user})");
+  const std::string query = "query($token: String!) {login(password: $password) {id}}";
+  EXPECT_NE(curl_steps("curl h -H 'Content-Type: application/json' -d '{\"query\":\"" + query + "\"}'").find(query),
+            std::string::npos)
+      << "names of variables are no secrets";
+  EXPECT_NE(curl_steps("curl h -F 'meta={\"token\":\"s3cr\"}'").find("${TOKEN}"), std::string::npos);
+}
+
+TEST(Curl, headers_win_over_those_of_json) {
+  for (const char* text : {"curl h --json {} -H 'Accept: text/html' -H 'Content-Type: application/x+json'",
+                           "curl h -H 'Accept: text/html' -H 'Content-Type: application/x+json' --json {}"}) {
+    const std::string steps = curl_steps(text);
+    EXPECT_NE(steps.find("Accept: text/html\n"), std::string::npos) << steps;
+    EXPECT_NE(steps.find("Content-Type: application/x+json\n"), std::string::npos) << steps;
+  }
+  EXPECT_EQ(curl_steps("curl h --json {} -H Accept:").find("Accept"), std::string::npos);
+}
+
+TEST(Curl, an_upload_into_a_folder_has_the_name_of_its_file) {
+  EXPECT_NE(curl_steps("curl -T img/p.png http://h/up/").find("put: /up/p.png\n"), std::string::npos);
+  EXPECT_NE(curl_steps("curl -T body.bin h").find("put: /body.bin\n"), std::string::npos);
+  EXPECT_NE(curl_steps("curl -T body.bin h/a").find("put: /a\n"), std::string::npos);
+  EXPECT_NE(curl_steps("curl -T body.bin 'h/up/?x=1'").find("put: /up/?x=1\n"), std::string::npos);
+  EXPECT_EQ(warnings_of(from_curl, "curl -T - h/a"), "the upload of standard input is left out: name a file\n");
+}
+
 TEST(Curl, authorization_keeps_its_scheme) {
   EXPECT_NE(curl_steps("curl h -H 'Authorization: Bearer abc'").find("Authorization: \"Bearer ${TOKEN}\""),
             std::string::npos);

@@ -188,6 +188,8 @@ class OpenApiReader {
         append_texts(item, texts);
         for (std::string& text : texts) request.body.form.push_back({item.key, std::move(text)});
       }
+    } else if (media->key.starts_with("multipart/form-data") && value.is_map()) {
+      set_parts(request, parts_of(value, *media));
     } else if (value.is_scalar() && !is_json) {
       add_header(request, "Content-Type", literal(media->key));
       request.body.kind = Body::Kind::kText;
@@ -196,6 +198,36 @@ class OpenApiReader {
       draft_.warnings.push_back(fmt::format("the body of {} {} is left out: its type is {}", request.method,
                                             yaml::in_quotes(request.url), yaml::in_quotes(media->key)));
     }
+  }
+
+  // A part for each property, and one for each element of a list. A file has an invented content.
+  std::vector<Part> parts_of(const Node& value, const Node& media) {
+    const Node* const properties = find(values_.resolve(find(&media, "schema")), "properties");
+    std::vector<Part> parts;
+    for (const Node& item : value.items) {
+      const Node* property = values_.resolve(find(properties, item.key));
+      if (const Node* const element = find(property, "items")) property = values_.resolve(element);
+      Part part{.field = {item.key, {}}};
+      if (text_at(property, "format") == "binary" || find(property, "contentMediaType") != nullptr) {
+        part.filename = item.key;
+        part.type = find(property, "contentMediaType") != nullptr ? literal(text_at(property, "contentMediaType"))
+                                                                  : "application/octet-stream";
+      }
+      const std::string_view types = text_at(find(find(&media, "encoding"), item.key), "contentType");
+      const std::string_view type = trim(types.substr(0, types.find(',')));
+      if (!type.empty() && !type.ends_with('*')) part.type = literal(type);
+      std::vector<std::string> texts;
+      append_texts(item, texts);
+      if (texts.empty() && !item.is_null()) {
+        append_json(item, texts.emplace_back());
+        if (part.type.empty()) part.type = "application/json";
+      }
+      for (std::string& text : texts) {
+        part.field.value = std::move(text);
+        parts.push_back(part);
+      }
+    }
+    return parts;
   }
 
   // The first alternative that the document gives.

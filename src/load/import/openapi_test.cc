@@ -150,6 +150,30 @@ TEST(OpenApi, keys_of_an_api_are_variables_at_their_place) {
             "            Cookie: \"sid=${SID}\"\n");
 }
 
+TEST(OpenApi, forms_with_files_have_a_part_for_each_property) {
+  const std::string steps = steps_of(
+      from_openapi,
+      operation(R"("requestBody": {"content": {"multipart/form-data": {"schema": {"$ref": "#/components/schemas/F"},)"
+                R"("encoding": {"photo": {"contentType": "image/png, image/gif"}}}}})",
+                R"(, "components": {"schemas": {"F": {"type": "object", "properties": {)"
+                R"("name": {"type": "string", "example": "ann"}, "photo": {"type": "string", "format": "binary"},)"
+                R"("tags": {"type": "array", "items": {"type": "string"}, "minItems": 2},)"
+                R"("files": {"type": "array", "items": {"type": "string", "format": "binary"}},)"
+                R"("meta": {"type": "object", "properties": {"id": {"type": "string", "format": "uuid"},)"
+                R"("n": {"type": "integer"}}}}}}})"));
+  EXPECT_NE(steps.find(
+                "          multipart:\n"
+                "            name: ann\n"
+                "            photo: {text: \"text\", filename: \"photo\", type: \"image/png\"}\n"
+                "            tags:\n"
+                "              - text\n"
+                "              - text\n"
+                "            files: {text: \"text\", filename: \"files\", type: \"application/octet-stream\"}\n"
+                "            meta: {text: \"{\\\"id\\\":\\\"${uuid}\\\",\\\"n\\\":1}\", type: \"application/json\"}\n"),
+            std::string::npos)
+      << steps;
+}
+
 TEST(OpenApi, circles_and_growth_end) {
   std::string growth = R"("L0": {"type": "object", "properties": {"x": {"type": "string"}}})";
   for (int i = 1; i < 12; ++i) {

@@ -213,4 +213,26 @@ void append_texts(const Node& value, std::vector<std::string>& out) {
   }
 }
 
+void append_json(const Node& value, std::string& out) {
+  const auto append_quoted = [&out](const std::string& text) {
+    out += '"';
+    append_json_text(text, out);
+    out += '"';
+  };
+  if (value.is_null()) out += "null";
+  if (value.is_scalar() && value.is_quoted) append_quoted(value.text);
+  if (value.is_scalar() && !value.is_quoted) out += value.text;
+  if (!value.is_map() && !value.is_list()) return;
+  out += value.is_map() ? '{' : '[';
+  for (const Node& item : value.items) {
+    if (&item != &value.items.front()) out += ',';
+    if (value.is_map()) {
+      append_quoted(item.key);
+      out += ':';
+    }
+    append_json(item, out);
+  }
+  out += value.is_map() ? '}' : ']';
+}
+
 }  // namespace bellwether::imports

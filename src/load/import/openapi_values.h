@@ -41,5 +41,7 @@ class SchemaValues {
 
 // Appends the texts of a value: one for a scalar, one for each element of a list.
 void append_texts(const Node& value, std::vector<std::string>& out);
+// Appends a value as a text of JSON.
+void append_json(const Node& value, std::string& out);
 
 }  // namespace bellwether::imports

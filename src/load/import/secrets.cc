@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <re2/re2.h>
 
 #include "core/base/bytes.h"
 #include "core/base/encoding.h"
@@ -18,6 +19,33 @@ constexpr std::array<std::string_view, 8> kSecretNames{"authorization", "cookie"
                                                        "pin",           "otp",    "session", "jwt"};
 // Counts of tokens, and kinds of tokens, are none.
 constexpr std::array<std::string_view, 3> kNoSecretParts{"tokens", "tokentype", "tokencount"};
+
+// A name in a text and all that leads to its value, in two forms: password=, "token": or user%5Bpass%5D=; <secret>.
+// Groups: what stands before the name, the name, the separator.
+const re2::RE2& pair_form() {
+  static const re2::RE2 form(R"re((?i)([$%]?)([\w-]+)(?:[\]"'\\]|%5D|%22)*[ \t]*([:=]|%3A|%3D)[ \t]*)re");
+  return form;
+}
+const re2::RE2& tag_form() {
+  static const re2::RE2 form(R"re(()<(?:[\w-]+:)?([\w-]+)(?:\s[^<>]*)?(>)\s*)re");
+  return form;
+}
+
+// The value with which `text` begins, behind its separator: up to its closing quote, which may be escaped, or up to one
+// of `stops`.
+std::string_view value_at(std::string_view text, std::string_view stops) {
+  const std::size_t slashes = std::min(text.find_first_not_of('\\'), text.size());
+  for (const std::string_view open : {"%22", "\"", "'"}) {
+    if (!text.substr(slashes).starts_with(open)) continue;
+    const std::string_view quote = text.substr(0, slashes + open.size());
+    std::size_t end = text.find(quote, quote.size());
+    while (quote.size() == 1 && end != std::string_view::npos && text[end - 1] == '\\') end = text.find(quote, end + 1);
+    return text.substr(quote.size(), std::min(end, text.size()) - quote.size());
+  }
+  if (text.starts_with('[')) return text.substr(1, std::min(text.find(']'), text.size()) - 1);
+  if (text.starts_with('{')) return {};
+  return trim(text.substr(0, text.find_first_of(stops)));
+}
 
 class SecretHider {
  public:
@@ -42,13 +70,14 @@ class SecretHider {
     hide_in_url(request);
     if (request.auth) hide(request.auth->secret, request.auth->scheme == "bearer" ? "TOKEN" : "PASSWORD", "the login");
     hide_authorization(request);
-    hide_in(request.headers, "the header");
-    hide_in(request.query, "the query parameter");
-    hide_in(request.body.form, "the form field");
+    for (Field& field : request.headers) hide_in(field, "the header");
+    for (Field& field : request.query) hide_in(field, "the query parameter");
+    for (Field& field : request.body.form) hide_in_form(field);
     for (Part& part : request.body.parts) {
-      if (!part.is_file) hide_in(part.field, "the form field");
+      if (!part.is_file) hide_in_form(part.field);
     }
-    if (request.body.kind == Body::Kind::kJson) hide_in(request.body.json);
+    if (request.body.kind == Body::Kind::kJson) hide_in(request.body.json, "");
+    if (request.body.kind == Body::Kind::kText) hide_in_text(request.body.text);
     for (Field& option : request.options) {
       if (option.name != "proxy") continue;
       if (option.value.find('@') != std::string::npos) hide(option.value, "PROXY", "the proxy and its password");
@@ -67,24 +96,69 @@ class SecretHider {
     return name;
   }
 
-  void hide_in(Fields& fields, const char* what) {
-    for (Field& field : fields) hide_in(field, what);
+  // Whether its name says that it is a secret.
+  bool hide_in(Field& field, const char* what) {
+    if (std::ranges::find(*own_, field.name) == own_->end() && !is_secret(field.name)) return false;
+    hide(field.value, variable_name(field.name), fmt::format("{} {}", what, field.name));
+    return true;
   }
 
-  void hide_in(Field& field, const char* what) {
-    const bool is_own = std::ranges::find(*own_, field.name) != own_->end();
-    if (is_own || is_secret(field.name))
-      hide(field.value, variable_name(field.name), fmt::format("{} {}", what, field.name));
+  void hide_in_form(Field& field) {
+    if (!hide_in(field, "the form field")) hide_in_text(field.value);
   }
 
-  void hide_in(Node& node) {
+  // `name`: the key of the node, or of the list that holds it.
+  void hide_in(Node& node, const std::string& name) {
+    if (node.is_scalar()) return hide_scalar(node, name);
+    // {"name": "password", "value": "…"}
+    const std::string label(text_at(&node, "name"));
     for (Node& item : node.items) {
-      hide_in(item);
-      if (!item.is_scalar() || !is_secret(item.key)) continue;
-      hide(item.text, variable_name(item.key), "the JSON member " + item.key);
-      if (item.is_quoted || !item.text.starts_with("${")) continue;
-      item.text = fmt::format("${{json({})}}", item.text.substr(2, item.text.size() - 3));  // stays a number
-      item.is_quoted = true;
+      const bool is_labelled = item.key == "value" && is_secret(label);
+      hide_in(item, is_labelled ? label : node.is_map() ? item.key : name);
+    }
+  }
+
+  void hide_scalar(Node& item, const std::string& name) {
+    if (!is_secret(name)) {
+      if (item.is_quoted) hide_in_text(item.text);
+      return;
+    }
+    hide(item.text, variable_name(name), "the JSON member " + name);
+    if (item.is_quoted || !item.text.starts_with("${")) return;
+    item.text = fmt::format("${{json({})}}", item.text.substr(2, item.text.size() - 3));  // stays a number
+    item.is_quoted = true;
+  }
+
+  // The values behind names of secrets.
+  void hide_in_text(std::string& text) {
+    for (const re2::RE2* form : {&tag_form(), &pair_form()}) {
+      std::string out;
+      std::size_t done = 0;
+      re2::StringPiece rest(text);
+      re2::StringPiece before;
+      re2::StringPiece name;
+      re2::StringPiece separator;
+      while (re2::RE2::FindAndConsume(&rest, *form, &before, &name, &separator)) {
+        std::string_view key(name.data(), name.size());
+        if (before == "%") key.remove_prefix(std::min<std::size_t>(2, key.size()));  // of an escape
+        if (before == "$" || !is_secret(key)) continue;
+        const bool is_colon = separator == ":" || iequals({separator.data(), separator.size()}, "%3A");
+        const bool has_braces = text.find('{') != std::string::npos;
+        const std::string_view value = value_at({rest.data(), rest.size()}, separator == ">" ? "<"
+                                                                            : !is_colon      ? "&\"<\r\n"
+                                                                            : has_braces     ? ",&\r\n})]"
+                                                                                             : "\r\n");
+        // A variable of GraphQL is no value: login(password: $password).
+        const bool is_variable = is_colon && has_braces && value.starts_with('$') && !value.starts_with("${");
+        if (value.empty() || is_variable) continue;
+        std::string hidden(value);
+        hide(hidden, variable_name(key), fmt::format("{} in the body", key));
+        const auto begin = static_cast<std::size_t>(value.data() - text.data());
+        out.append(text, done, begin - done).append(hidden);
+        done = begin + value.size();
+        rest = re2::StringPiece(text.data() + done, text.size() - done);
+      }
+      if (done > 0) text = out.append(text, done);
     }
   }
 

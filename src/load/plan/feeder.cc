@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/check.h"
+#include "core/base/utf8.h"
 #include "load/plan/rows.h"
 #include "load/scenario/document.h"
 
@@ -48,6 +49,7 @@ class Feeder::Indexer {
 
   bool index() {
     if (text_.starts_with("\xFF\xFE") || text_.starts_with("\xFE\xFF")) return wrong(0, "this is no text in UTF-8");
+    if (!is_utf8()) return false;
     if (text_.starts_with("\xEF\xBB\xBF")) at_ = 3;
     const bool good = feeder_.shape_.format == Format::kCsv    ? csv()
                       : feeder_.shape_.format == Format::kJson ? json()
@@ -65,6 +67,19 @@ class Feeder::Indexer {
   Trouble trouble;
 
  private:
+  bool is_utf8() {
+    for (std::size_t at = 0; at < text_.size();) {
+      const std::size_t length = static_cast<signed char>(text_[at]) >= 0 ? 1 : utf8_length(text_.substr(at));
+      if (length == 0) {
+        return wrong(at, fmt::format("this is no text in UTF-8: byte 0x{:02X}; convert the file, for example with "
+                                     "`iconv -f LATIN1 -t UTF-8`",
+                                     static_cast<unsigned char>(text_[at])));
+      }
+      at += length;
+    }
+    return true;
+  }
+
   bool wrong(std::size_t at, std::string message) {
     const std::string_view before = text_.substr(0, at);
     const std::size_t begin = before.rfind('\n') + 1;  // npos + 1 is 0

@@ -104,6 +104,10 @@ TEST(Feeder, says_where_csv_is_wrong) {
                     "a",
                     Format::kCsv),
             "1:1 this is no text in UTF-8");
+  const std::string fix = "; convert the file, for example with `iconv -f LATIN1 -t UTF-8`";
+  EXPECT_EQ(trouble("name\nann\nb\xE4rbel\n", Format::kCsv), "3:2 this is no text in UTF-8: byte 0xE4" + fix);
+  EXPECT_EQ(trouble("{\"a\": \"\xC3\"}", Format::kJsonl), "1:8 this is no text in UTF-8: byte 0xC3" + fix);
+  EXPECT_EQ(trouble("n\n\xC3\xA4\xF0\x9F\x90\x91\n", Format::kCsv), "");
 }
 
 TEST(Feeder, says_where_json_is_wrong) {

@@ -51,8 +51,29 @@ TEST(LoadJson, what_cannot_keep_a_type_is_refused) {
 
 // --- TLS -------------------------------------------------------------------------------------------------------------
 
-constexpr const char* kCertificate = "-----BEGIN CERTIFICATE-----\n";
-constexpr const char* kKey = "-----BEGIN PRIVATE KEY-----\n";
+constexpr const char* kCertificate =
+    "-----BEGIN CERTIFICATE-----\n"
+    "MIIBbzCCARWgAwIBAgIUT9vBe3V/pcvotkG0ZQN9m4lokUowCgYIKoZIzj0EAwIw\n"
+    "DDEKMAgGA1UEAwwBYTAgFw0yNjExMjgwMTI4MjJaGA8yMTI2MTEwNDAxMjgyMlow\n"
+    "DDEKMAgGA1UEAwwBYTBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABLwjAZAQldc4\n"
+    "Bk+brasnFHgU8shFrk642oy4h0A7XawdTjU80wXcNVk7kkSzXSxwKts8Y4byln/l\n"
+    "2oTlmyE9mKejUzBRMB0GA1UdDgQWBBR3z4jz38AABBSYwEA9s5nQfNGOIzAfBgNV\n"
+    "HSMEGDAWgBR3z4jz38AABBSYwEA9s5nQfNGOIzAPBgNVHRMBAf8EBTADAQH/MAoG\n"
+    "CCqGSM49BAMCA0gAMEUCIFd7oS+Bnz4ZAU96sOY/nlWY6xw4ZBmI4Ql1eK98pe8g\n"
+    "AiEAqxx744AeRlKf8grSARkNxu5h2Jml4r7zvwPNA5hzCgY=\n"
+    "-----END CERTIFICATE-----\n";
+constexpr const char* kKey =
+    "-----BEGIN PRIVATE KEY-----\n"
+    "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgy2/5EyCa/X8P175d\n"
+    "2CKH/ziWZ6dG8NZRPNVRFNdWeTahRANCAAS8IwGQEJXXOAZPm62rJxR4FPLIRa5O\n"
+    "uNqMuIdAO12sHU41PNMF3DVZO5JEs10scCrbPGOG8pZ/5dqE5ZshPZin\n"
+    "-----END PRIVATE KEY-----\n";
+constexpr const char* kOtherKey =
+    "-----BEGIN PRIVATE KEY-----\n"
+    "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgtR3UxnGdEArxRR5H\n"
+    "oIPpoHgzHwcsmyulvV+R2kvxVXihRANCAATf2otAl5zmZDARGh/qMGZ5RVmK7kEg\n"
+    "AopUt3czkvo/V67WYoF47kQYvyciHOTrHGwGPghaQ0RRjwhBU9PGOFnC\n"
+    "-----END PRIVATE KEY-----\n";
 
 TEST(LoadTls, settings_of_a_step_win_one_by_one) {
   TestSources sources(
@@ -87,6 +108,24 @@ TEST(LoadTls, keys_that_cannot_be_used_are_refused) {
     sources.world.files = {{"me.pem", kCertificate}, {"me.key", key}};
     EXPECT_THAT(sources.errors(), HasSubstr("the file 'me.key' holds no private key that can be used")) << key;
   }
+}
+
+TEST(LoadTls, a_key_of_another_certificate_is_refused_where_it_stands) {
+  TestSources sources(steps(
+      "a: {http: {get: \"https://h/\", tls: {certificate: me.pem, key: me.key}}}, b: {http: {get: \"https://h/\", "
+      "tls: {certificate: me.pem, key: me.key}}}"));
+  sources.world.files = {{"me.pem", kCertificate}, {"me.key", kOtherKey}};
+  EXPECT_THAT(
+      sources.errors(),
+      AllOf(HasSubstr("the certificate 'me.pem' and the key 'me.key' cannot be used: the key belongs to another "
+                      "certificate\n  expected: a certificate and its own private key"),
+            testing::Not(HasSubstr("me.key' cannot be used: the key belongs to another certificate\n  expected: a "
+                                   "certificate and its own private key, both in PEM\nshop.yaml"))))
+      << "once";
+  sources.world.files["me.key"] = kKey;
+  EXPECT_EQ(sources.errors(), "");
+  sources.world.files["me.pem"] = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+  EXPECT_THAT(sources.errors(), HasSubstr("the certificate is damaged"));
 }
 
 // --- proxies ---------------------------------------------------------------------------------------------------------

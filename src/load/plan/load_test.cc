@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "load/plan/load_testing.h"
+#include "load/plan/warnings.h"
 
 namespace bellwether::plan {
 namespace {
@@ -458,6 +459,8 @@ thresholds: {"http_reqs{build:7}": "count>0"}
   EXPECT_EQ(plan.thresholds.at(0).tags, (std::vector<Tag>{{"build", "7"}}));
 }
 
+constexpr const char* kOfOneHost = "workflows: {w: {vus: 1, duration: 1s, steps: {a: {http: {get: 'http://a/'}}}}}\n";
+
 TEST(Load, hosts_have_addresses_of_their_own_and_those_of_the_command_line_win) {
   TestSources sources(R"yaml(
 defaults: {http: {hosts: {a: 10.0.0.7, b: "[::1]:80", c: "::2"}, keep_alive: false}}
@@ -481,6 +484,36 @@ workflows:
       "defaults: {http: {hosts: {a: elsewhere}}}\n"
       "workflows: {w: {vus: 1, duration: 1s, steps: {a: {http: {get: 'http://a/'}}}}}\n");
   EXPECT_NE(wrong.errors().find("wrong address 'elsewhere' of host 'a'"), std::string::npos) << wrong.errors();
+  for (const char* name : {"http://a", "a:80", "a b", "a..b", "", "[::1]"}) {
+    TestSources named(kOfOneHost);
+    named.overrides.hosts = {{name, "10.0.0.7"}};
+    EXPECT_NE(named.errors().find("is no name of a host: write the name alone"), std::string::npos) << name;
+  }
+  for (const char* name : {"a.example.", "10.0.0.1", "::1", "Bücher.example", "my_host-1"}) {
+    TestSources named(kOfOneHost);
+    named.overrides.hosts = {{name, "10.0.0.7"}};
+    EXPECT_EQ(named.errors(), "") << name;
+  }
+}
+
+TEST(Load, hosts_that_no_url_has_are_named_unless_the_run_may_have_more) {
+  const auto warnings = [](const std::string& url, const std::string& host) {
+    TestSources sources(fmt::format(
+        "defaults: {{http: {{hosts: {{{}: 10.0.0.7}}}}}}\nworkflows: {{w: {{vus: 1, duration: 1s, steps: {{a: {{http: "
+        "{{get: '{}'}}}}}}}}}}\n",
+        host, url));
+    return host_warnings(plan_from(sources));
+  };
+  EXPECT_EQ(warnings("http://shop.example:81/", "shop.exmaple"),
+            std::vector<std::string>{"no URL has the host 'shop.exmaple' of 'hosts' or --resolve (did you mean "
+                                     "'shop.example'?)"});
+  EXPECT_EQ(warnings("http://shop.example:81/", "elsewhere"),
+            std::vector<std::string>{
+                "no URL has the host 'elsewhere' of 'hosts' or --resolve: only a redirect could lead to it"});
+  EXPECT_TRUE(warnings("http://Shop.example:81/", "shop.Example").empty());
+  EXPECT_TRUE(warnings("http://[::1]:81/", "'::1'").empty());
+  EXPECT_TRUE(warnings("http://bücher.example/", "Bücher.example").empty());
+  EXPECT_TRUE(warnings("http://node-${vu}.example/", "node-1.example").empty());
 }
 
 class Examples : public testing::TestWithParam<std::string> {};

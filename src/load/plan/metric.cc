@@ -256,7 +256,9 @@ tl::expected<Metric, Problem> resolve_selector(std::string_view text, const Plan
   if (brace == text.size()) return *metric;
   if (!is_closed) return wrong({.message = "'}' is missing at the end of " + in_quotes(text)});
   if (of_group) wanted.erase(group);
-  const Checked resolved = TagResolver(plan, checks_known).resolve(*metric, wanted, out);
+  Metric selected = *metric;
+  if (of_group) selected.scope = MetricScope::kWorkflow;  // a group has steps, and its time is of none of them
+  const Checked resolved = TagResolver(plan, checks_known).resolve(selected, wanted, out);
   if (!resolved) return wrong(resolved.error());
   return *metric;
 }

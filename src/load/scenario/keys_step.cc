@@ -311,7 +311,7 @@ constexpr Key kExtractionKeys[] = {
     {.name = "url", .text = "true: the URL after redirects", .values = kBool},
     {.name = "group", .text = "With 'regex': which group of the match; 0: all of it", .values = kGroup},
     {.name = "attribute", .text = "With 'css': an attribute of the element in place of its text", .values = kText},
-    {.name = "pick", .text = "With 'json', 'css' and 'xpath': which of several values", .values = kTake},
+    {.name = "pick", .text = "With 'json', 'css', 'xpath' and 'header': which of several values", .values = kTake},
     {.name = "default", .text = "Used when the response has no such value", .values = kText},
 };
 constexpr std::string_view kSources[] = {"json", "regex", "header", "body", "status", "cookie", "css", "xpath", "url"};

@@ -46,8 +46,14 @@ Operator operator_of(std::string_view name) {
   return Operator::kEquals;
 }
 
-// A scalar as YAML means it: unquoted numbers, true, false and null are values, everything else is a text.
-Literal literal_of(const Node& node, std::string text) {
+// A scalar as YAML means it: unquoted numbers, true, false and null are values, everything else is a text. What a JSON
+// value equals has the type that the text of a constant means, as the values of other templates do.
+Literal literal_of(const Node& node, const Condition& condition, std::string text) {
+  const bool compares = condition.op == Operator::kEquals || condition.op == Operator::kNot;
+  if (condition.subject == Subject::kJson && compares && node.text.find("${") != std::string::npos) {
+    if (text == "true" || text == "false") return text == "true";
+    if (text == "null") return nullptr;
+  }
   if (node.is_null()) return nullptr;
   if (!node.is_quoted) {
     if (text == "true") return true;
@@ -90,7 +96,7 @@ std::optional<Literal> read_literal(const Node& node, const Condition& condition
       if (node.is_null() && (condition.subject == Subject::kJson || condition.subject == Subject::kValue))
         return nullptr;
       auto text = read_constant(node, what, reading);
-      return text ? std::optional<Literal>(literal_of(node, std::move(text->text))) : std::nullopt;
+      return text ? std::optional<Literal>(literal_of(node, condition, std::move(text->text))) : std::nullopt;
     }
   }
   return std::nullopt;
@@ -286,9 +292,10 @@ std::vector<Extraction> parse_extracts(const Node& node, const std::string& step
     }
     extraction.take = static_cast<Take>(section.choice("pick").value_or(0));
     if (section.find("pick") != nullptr && extraction.source != ExtractSource::kJson &&
-        extraction.source != ExtractSource::kCss && extraction.source != ExtractSource::kXpath) {
+        extraction.source != ExtractSource::kCss && extraction.source != ExtractSource::kXpath &&
+        extraction.source != ExtractSource::kHeader) {
       reading.diagnostics.add(section.find("pick")->place(),
-                              {.message = "'pick' is for 'json', 'css' and 'xpath' only"});
+                              {.message = "'pick' is for 'json', 'css', 'xpath' and 'header' only"});
     }
     if (auto fallback = section.constant("default")) extraction.fallback = std::move(fallback->text);
     out.push_back(std::move(extraction));

@@ -6,6 +6,7 @@
 #include <re2/re2.h>
 
 #include "core/base/bytes.h"
+#include "core/base/encoding.h"
 #include "core/base/units.h"
 #include "load/vuser/json_reader.h"
 
@@ -47,21 +48,25 @@ std::string text_of(const plan::Literal& literal) {
   return "null";
 }
 
+// Texts that are both numbers are ordered as numbers.
+bool texts_hold(Comparison comparison, std::string_view value, std::string_view wanted) {
+  if (comparison == Comparison::kContains) return value.find(wanted) != std::string_view::npos;
+  if (comparison >= Comparison::kLess && comparison <= Comparison::kGreaterEqual) {
+    const auto left = parse_double(value);
+    const auto right = parse_double(wanted);
+    if (left && right) return ordered(comparison, *left, *right);
+  }
+  return ordered(comparison, value, wanted);
+}
+
 bool text_holds(Comparison comparison, std::string_view value, const plan::Literal& wanted, const re2::RE2* pattern) {
   if (comparison == Comparison::kMatches) return pattern != nullptr && re2::RE2::PartialMatch(value, *pattern);
   if (const auto* number = std::get_if<double>(&wanted); number != nullptr && comparison != Comparison::kContains) {
     const auto parsed = parse_double(value);
     return parsed ? ordered(comparison, *parsed, *number) : comparison == Comparison::kNotEqual;
   }
-  if (const auto* text = std::get_if<std::string>(&wanted)) {  // the usual case, without a copy
-    if (comparison == Comparison::kContains) return value.find(*text) != std::string_view::npos;
-    if (comparison >= Comparison::kLess && comparison <= Comparison::kGreaterEqual) {
-      const auto left = parse_double(value);
-      const auto right = parse_double(*text);
-      if (left && right) return ordered(comparison, *left, *right);
-    }
-    return ordered(comparison, value, std::string_view(*text));
-  }
+  // The usual case, without a copy.
+  if (const auto* text = std::get_if<std::string>(&wanted)) return texts_hold(comparison, value, *text);
   const std::string text = text_of(wanted);
   return comparison == Comparison::kContains ? value.find(text) != std::string_view::npos
                                              : ordered(comparison, value, std::string_view(text));
@@ -142,6 +147,39 @@ std::optional<plan::Literal> literal_of(const plan::Check& check, const std::str
 }
 
 }  // namespace
+
+// The headers of a response, as a reader of several values.
+struct HeaderReader {
+  const http1::ResponseHead& head;
+
+  // The value of the header with this number, from 0; a view without data: there is none.
+  std::string_view find(std::string_view name, std::size_t number) const {
+    for (std::size_t i = 0; i < head.field_count; ++i) {
+      if (iequals(head.fields[i].name, name) && number-- == 0) return head.fields[i].value;
+    }
+    return {};
+  }
+  bool find_text(std::string_view name, std::string& out, std::size_t number = 0) const {
+    const std::string_view value = find(name, number);
+    out += value;
+    return value.data() != nullptr;
+  }
+  std::optional<std::size_t> count(std::string_view name) const {
+    std::size_t found = 0;
+    while (find(name, found).data() != nullptr) ++found;
+    return found;
+  }
+  bool find_list(std::string_view name, std::string& out) const {
+    out += '[';
+    for (std::size_t i = 0; find(name, i).data() != nullptr; ++i) {
+      out += i > 0 ? ",\"" : "\"";
+      append_json_text(find(name, i), out);
+      out += '"';
+    }
+    out += ']';
+    return true;
+  }
+};
 
 // An expression and room for its groups: the whole match first.
 struct Evaluator::Pattern {
@@ -261,11 +299,17 @@ bool Evaluator::holds(const plan::Check& check, std::size_t index, const http1::
     case plan::Check::Subject::kBody: return text(response.body);
     case plan::Check::Subject::kUrl: return text(response.url());
     case plan::Check::Subject::kHeader: {
-      const std::string_view value = response.head().header(check.header);
+      const HeaderReader headers{response.head()};
+      std::string_view value = headers.find(check.header, 0);
       const bool there = value.data() != nullptr;
       if (check.comparison == Comparison::kExists) return there;
       if (check.comparison == Comparison::kAbsent) return !there;
-      return there && text(value);
+      // Of several headers one must hold; "not" is of all.
+      const bool decides = check.comparison != Comparison::kNotEqual;
+      for (std::size_t i = 1; value.data() != nullptr && text(value) != decides; ++i) {
+        value = headers.find(check.header, i);
+      }
+      return there && (value.data() != nullptr) == decides;
     }
     case plan::Check::Subject::kJson: return open_json(response) && json_holds(check, index);
     case plan::Check::Subject::kXpath: return open_markup(response) && markup_holds(check, index);
@@ -345,9 +389,8 @@ void Evaluator::extract(const plan::Extract& extract, std::size_t index, const h
       break;
     }
     case plan::Extract::Source::kHeader: {
-      const std::string_view value = response.head().header(extract.header);
-      found = value.data() != nullptr;
-      if (found) values.set(extract.slot, value);
+      HeaderReader reader{response.head()};
+      found = take(reader, extract.header);
       break;
     }
     case plan::Extract::Source::kCookie: {
@@ -408,14 +451,17 @@ bool Conditions::hold(const RenderContext& context) {
       continue;
     }
     if (!there) return false;
+    const std::size_t left = text_.size();
     bool ready = true;  // what it compares with is there
     const bool holds = any_holds(condition, [&](const plan::Literal& wanted, std::size_t i) {
       if (const auto* source = std::get_if<plan::Template>(&wanted)) {
-        std::string text;
-        ready &= render(*source, context, text);
-        return ready && text_holds(condition.comparison, text_, std::move(text), nullptr);
+        // Behind the left side, so that no evaluation allocates.
+        text_.resize(left);
+        ready &= render(*source, context, text_);
+        const std::string_view both = text_;
+        return ready && texts_hold(condition.comparison, both.substr(0, left), both.substr(left));
       }
-      return text_holds(condition.comparison, text_, wanted,
+      return text_holds(condition.comparison, std::string_view(text_).substr(0, left), wanted,
                         condition.comparison == Comparison::kMatches ? patterns_[index][i].get() : nullptr);
     });
     if (!holds || !ready) return false;

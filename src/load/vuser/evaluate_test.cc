@@ -155,6 +155,52 @@ TEST_F(Evaluating, headers_are_looked_up_whatever_their_case) {
   EXPECT_TRUE(holds(there, response(200, "")));
 }
 
+TEST_F(Evaluating, all_headers_of_a_name_are_seen) {
+  const std::string both = "Set-Cookie: a=1\r\nX: y\r\nset-cookie: b=\"2\"\r\n";
+  const auto cookies = [&](Comparison comparison, const char* text) {
+    Check one = check(Check::Subject::kHeader, comparison, {std::string(text)});
+    one.header = "Set-Cookie";
+    return holds(one, response(200, "", both));
+  };
+  EXPECT_TRUE(cookies(Comparison::kEqual, "a=1"));
+  EXPECT_TRUE(cookies(Comparison::kContains, "b="));
+  EXPECT_FALSE(cookies(Comparison::kContains, "c="));
+  EXPECT_FALSE(cookies(Comparison::kNotEqual, "b=\"2\"")) << "none may be equal";
+  EXPECT_TRUE(cookies(Comparison::kNotEqual, "c=3"));
+  const auto taken = [&](plan::Take take, const std::string& name) {
+    plan::Extract extract;
+    extract.source = plan::Extract::Source::kHeader;
+    extract.header = name;
+    extract.take = take;
+    step_.extracts = {extract};
+    evaluate(response(200, "", both));
+    return values_.has(0) ? std::string(values_.get(0)) : "(none)";
+  };
+  EXPECT_EQ(taken(plan::Take::kFirst, "set-cookie"), "a=1");
+  EXPECT_EQ(taken(plan::Take::kAll, "set-cookie"), R"(["a=1","b=\"2\""])");
+  EXPECT_EQ(taken(plan::Take::kCount, "set-cookie"), "2");
+  std::set<std::string> drawn;
+  for (int i = 0; i < 100; ++i) drawn.insert(taken(plan::Take::kRandom, "set-cookie"));
+  EXPECT_EQ(drawn, (std::set<std::string>{"a=1", "b=\"2\""}));
+  EXPECT_EQ(taken(plan::Take::kFirst, "etag"), "(none)");
+  EXPECT_EQ(taken(plan::Take::kAll, "etag"), "[]");
+}
+
+TEST_F(Evaluating, a_condition_compares_with_each_rendered_value_anew) {
+  plan::Condition one{slot(0), Comparison::kEqual, {slot(1), slot(2)}};
+  const std::vector<plan::Condition> all{one};
+  Conditions conditions(all);
+  const auto hold = [&](const char* left, const char* first, const char* second) {
+    values_.set(0, left);
+    values_.set(1, first);
+    values_.set(2, second);
+    return conditions.hold({values_, 7, 0, WallTime{}, prng_});
+  };
+  EXPECT_TRUE(hold("a", "longer than a small text that has its place in the object", "a"));
+  EXPECT_FALSE(hold("a", "b", "c"));
+  EXPECT_TRUE(hold("b", "b", "c"));
+}
+
 TEST_F(Evaluating, durations_compare_in_milliseconds) {
   const Check fast = check(Check::Subject::kDuration, Comparison::kLess, {10.0});
   step_.checks = {fast};

@@ -163,6 +163,17 @@ void apply_tls(const scenario::TlsOptions& step, const scenario::TlsOptions& def
   apply_pem(out.ca, step.ca, defaults.ca, false);
   apply_pem(out.certificate, step.certificate, defaults.certificate, false);
   apply_pem(out.key, step.key, defaults.key, true);
+  const auto& key = step.key ? step.key : defaults.key;
+  if (out.certificate.text && out.key.text && compiling.pairs.emplace(out.certificate.text, out.key.text).second) {
+    const Status good = check_pair(*out.certificate.text, *out.key.text);
+    if (!good) {
+      compiling.reading.diagnostics.add(
+          key->mark,
+          {.message = fmt::format("the certificate {} and the key {} cannot be used: {}",
+                                  in_quotes(out.certificate.name), in_quotes(key->text), good.error().message),
+           .expected = "a certificate and its own private key, both in PEM"});
+    }
+  }
   const std::optional<scenario::Text>& name = step.server_name ? step.server_name : defaults.server_name;
   if (name) {
     out.server_name = name->text;

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,7 @@ struct Compiling {
   // Certificates, and keys of them, by path from the scenario's folder; null: invalid and reported.
   std::map<std::string, std::shared_ptr<const std::string>> certificates = {};
   std::map<std::string, std::shared_ptr<const std::string>> keys = {};
+  std::set<std::pair<std::shared_ptr<const std::string>, std::shared_ptr<const std::string>>> pairs = {};  // checked
   std::vector<DataSource> data = {};
   std::map<std::string, std::shared_ptr<const Proxies>> proxies =
       {};                             // by their text in the scenario; null: none, or wrong

@@ -65,7 +65,10 @@ Status check_port(std::string_view port) {
 // `authority`: host, [v6], with an optional port. Complete unless `continues` with a value known only at run time.
 Status check_authority(std::string_view authority, bool continues) {
   if (authority.find('@') != std::string_view::npos) {
-    return fail(Errc::kUnsupported, "a URL cannot carry a user name; send an Authorization header instead");
+    return fail(
+        Errc::kUnsupported,
+        "a URL cannot carry a user name or a password; a scenario has the key 'auth' for them: auth: {basic: {user: "
+        "NAME, password: SECRET}}; the command line takes --header 'Authorization: …'");
   }
   const auto is_host_character = [](char c) {
     const char lower = ascii_lower(c);
@@ -141,8 +144,9 @@ namespace {
 
 // Without a port. The engine reads IPv6 in full.
 bool is_address(std::string_view text) {
-  const bool v6 = text.find(':') != std::string_view::npos;
-  if (v6)
+  const auto colons = std::count(text.begin(), text.end(), ':');
+  if (colons == 1) return false;
+  if (colons > 1)
     return std::all_of(text.begin(), text.end(), [](char c) { return hex_digit(c) >= 0 || c == ':' || c == '.'; });
   int parts = 0;
   for (std::size_t at = 0; at <= text.size(); ++parts) {
@@ -154,17 +158,36 @@ bool is_address(std::string_view text) {
   return parts == 4;
 }
 
+// Words of letters, digits, - and _, with dots between them; the last dot of a whole name may be there.
+bool is_host_name(std::string_view text) {
+  if (text.ends_with('.')) text.remove_suffix(1);
+  std::size_t word = 0;
+  for (const char c : text) {
+    const char lower = ascii_lower(c);
+    const bool fits = (lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+    if (!fits && (c != '.' || word == 0)) return false;
+    word = c == '.' ? 0 : word + 1;
+    if (word > 63) return false;
+  }
+  return word > 0 && text.size() <= 253;
+}
+
 }  // namespace
 
 Result<HostPlace> parse_host_place(std::string_view host, std::string_view place) {
+  const auto name = ascii_host(host);
+  if (!name || (!is_host_name(*name) && !is_address(*name))) {
+    return fail(Errc::kInvalid, "'{}' is no name of a host: write the name alone, for example shop.example",
+                printable(host));
+  }
   // A bare IPv6 address needs no brackets.
   const bool bare = std::count(place.begin(), place.end(), ':') > 1 && !place.starts_with('[');
   const auto parsed = parse_host_port(bare ? fmt::format("[{}]", place) : std::string(place), 0);
-  if (host.empty() || !parsed || !is_address(parsed->host)) {
+  if (!parsed || !is_address(parsed->host)) {
     return fail(Errc::kInvalid, "wrong address '{}' of host '{}': write IP or IP:PORT, for example 10.0.0.7:8080",
                 printable(place), printable(host));
   }
-  return HostPlace{std::string(host), parsed->host, parsed->port};
+  return HostPlace{*name, parsed->host, parsed->port};
 }
 
 }  // namespace bellwether::plan

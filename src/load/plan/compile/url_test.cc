@@ -53,7 +53,10 @@ TEST(Url, hosts_and_ports_are_checked) {
   EXPECT_EQ(complete("http://[]/"), "error: the URL names no host");
   EXPECT_EQ(complete("http://[::1/"), "error: ']' is missing after the address of the host");
   EXPECT_EQ(complete("http://h\r\nX/"), "error: 'h\r\nX' is no host");
-  EXPECT_EQ(complete("http://a@h/"), "error: a URL cannot carry a user name; send an Authorization header instead");
+  EXPECT_EQ(
+      complete("http://a@h/"),
+      "error: a URL cannot carry a user name or a password; a scenario has the key 'auth' for them: auth: {basic: "
+      "{user: NAME, password: SECRET}}; the command line takes --header 'Authorization: …'");
 }
 
 TEST(Url, a_host_may_be_known_only_at_run_time) {
