@@ -68,7 +68,15 @@ class EnginePermit : public testing::Test {
     while (requests_ < 2) co_await runtime_->sleep(Duration::millis(1));
     permit->over = true;
   }
+  // All that was sent has arrived: each connection has been closed, and its end has been read.
+  task<void> read_all() {
+    while (serving_.running() > 1) co_await runtime_->sleep(Duration::millis(1));
+  }
   void live(uint32_t vus, bool over_elsewhere = false) {
+    make_load(vus, over_elsewhere);
+    runtime_->run(read_all());
+  }
+  void make_load(uint32_t vus, bool over_elsewhere) {
     const std::string url = "http://" + listener_->local().to_string() + "/";
     auto plan = plan::make_plan(plan::QuickRun{.url = url, .vus = vus, .duration = Duration::hours(1)});
     check(plan.has_value(), "the test's URL is right");
