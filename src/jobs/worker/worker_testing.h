@@ -166,7 +166,7 @@ class FakeManager final : public cluster::Service {
   uint64_t refused = 0;
   bool silent = false;  // answers nothing
   bool gives_permits = true;
-  uint64_t fence = 1;                               // of its permits
+  uint64_t permit_fence = 1;
   std::vector<dispatch::AssignmentId> denied = {};  // by its permits
   double loses_answers = 0;                         // of windows and ends, after it has acted on them
   bool all_is_excess = false;
@@ -237,7 +237,7 @@ class FakeManager final : public cluster::Service {
       reports.push_back(*report);
       dispatch::Noted noted{pressure};
       if (!owns_ || !gives_permits || report->held.empty()) return noted;
-      noted.permits.push_back({"j1", dispatch::JobFence(fence), denied});
+      noted.permits.push_back({"j1", dispatch::JobFence(permit_fence), denied});
       return noted;
     }
     if (!owns_) {

@@ -189,7 +189,7 @@ inline runtime::task<void> live_as_manager(runtime::Runtime& runtime, void* cont
       fence = stage.fence;
       adopted = false;
       manager.own();
-      manager.fence = fence;
+      manager.permit_fence = fence;
     } else if (!chosen && fence != stage.fence) {
       // A former owner acts as owner until it learns of its successor.
       if (fence != 0 && stage.prng.chance(0.9)) {
