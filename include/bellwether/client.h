@@ -63,7 +63,8 @@ class Listener {
   virtual void on_live(const LiveNews& /*news*/) {}
   // As soon as it has ended and all of it is counted; each workflow once.
   virtual void on_workflow(const WorkflowResult& /*result*/) {}
-  // False: no manager answers, or none has the job at the moment; the workers go on. True: one does again.
+  // False: no manager answers, or none has the job, for ten seconds, and again each minute; the error names the silent
+  // managers. True: one does again.
   virtual void on_contact(bool /*answers*/, const Error& /*why*/) {}
   // The request of Job::ask_to_cancel() was not recorded.
   virtual void on_not_cancelled(const Error& /*why*/) {}

@@ -81,9 +81,11 @@ struct Options {
   std::string certificate;  // files, PEM: where the cluster wants certificates
   std::string key;
   std::string ca;
-  std::string by;                                   // the caller's name, for audit logs; empty: $USER
-  std::chrono::milliseconds patience{10'000};       // for one answer; twice that for a submission
-  std::chrono::milliseconds silence_most{300'000};  // without a word of any manager, a job is not followed any more
+  std::string by;                              // the caller's name, for audit logs; empty: $USER
+  std::chrono::milliseconds patience{10'000};  // for one answer; twice that for a submission
+  // Without an answer of a manager that has the job until so long after its planned end, the client ends with an
+  // unconfirmed result.
+  std::chrono::milliseconds quorum_wait{60'000};
 };
 
 // A scenario file, a text, or a URL that is loaded without either: exactly one of `file`, `text` and `url`. A `file`
@@ -310,6 +312,8 @@ struct Result {
   std::string verdict;  // "pass", "fail", "inconclusive", "aborted"
   int exit_code = 0;    // of `bellwether run`
   std::string reason;
+  // False: the managers did not say that this is all, because they have no quorum. `reason` names the missing ones.
+  bool confirmed = true;
   Span elapsed{};
   Figures totals;
   std::vector<WorkflowResult> workflows;

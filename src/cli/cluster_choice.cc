@@ -46,6 +46,11 @@ void add_cluster_option(CLI::App* command, std::string& cluster, const char* oth
            fmt::format("The cluster, by name, file or folder (default: {})", otherwise));
 }
 
+void add_quorum_wait(CLI::App* command, ClusterOptions& options) {
+  add_duration(command, "--quorum-wait", options.quorum_wait,
+               "With a cluster: without a quorum of managers, end so long after the planned end (default 60s)");
+}
+
 void add_cluster_options(CLI::App* command, ClusterOptions& options) {
   add_cluster_option(command, options.cluster);
   add_text(command, "--node", options.node, "HOST:PORT", "Ask this node (default: any node that the settings name)");

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/base/time.h"
 #include "election/store/environment.h"
 
 namespace CLI {
@@ -21,13 +23,16 @@ inline constexpr const char* kCurrentCluster = "current";  // the cluster that a
 
 // What every command that asks a cluster knows about it. The members must outlive the verb.
 struct ClusterOptions {
-  std::string cluster;  // NAME, FILE or FOLDER; empty: the current one
-  std::string node;     // HOST:PORT; empty: any node that the settings name
-  std::string by;       // for audit logs; empty: $USER
+  std::string cluster;                       // NAME, FILE or FOLDER; empty: the current one
+  std::string node;                          // HOST:PORT; empty: any node that the settings name
+  std::string by;                            // for audit logs; empty: $USER
+  std::optional<Duration> quorum_wait = {};  // of a command that follows a job; none: the usual
 };
 // `otherwise`: what the command does without the option.
 void add_cluster_option(CLI::App* command, std::string& cluster,
                         const char* otherwise = "BELLWETHER_CLUSTER, `cluster use`, local");
+// --quorum-wait.
+void add_quorum_wait(CLI::App* command, ClusterOptions& options);
 // --cluster, --node and --by.
 void add_cluster_options(CLI::App* command, ClusterOptions& options);
 

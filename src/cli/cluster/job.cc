@@ -100,8 +100,11 @@ int job_status(const JobArguments& given, client::Client& client) {
   // Names of workflows are in the scenario.
   auto job = client.attach(given.job);
   if (job) return show(given, job->status());
-  return job.error().code == client::Code::kUnreachable ? refused(job.error().message)
-                                                        : show(given, client.status(given.job));
+  // Without a quorum, another request would only wait once more.
+  const client::Code code = job.error().code;
+  return code == client::Code::kUnreachable || code == client::Code::kUnavailable
+             ? refused(job.error().message)
+             : show(given, client.status(given.job));
 }
 
 // The reports to write, if all of them can be.
@@ -209,6 +212,7 @@ void add_job(CLI::App& app, int& exit_code) {
   add_out_option(watching, given->outs);
   add_store_option(watching, given->store);
   watching->add_option("--ui", given->ui, kUiHelp);
+  add_quorum_wait(watching, given->cluster);
   add_text(watching, "--windows", given->windows, "FILE",
            "Write each tenth of a second when it closes, one JSON line each");
   watching->callback([given, &exit_code] { exit_code = watch(*given); });

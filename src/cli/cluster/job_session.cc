@@ -102,13 +102,14 @@ class Watcher final : public client::Listener {
   }
 
   void on_contact(bool answers, const client::Error& why) override {
+    screen_.set_state(answers ? to_string(state_) : "no quorum");
     if (answers) {
       screen_.say("the managers answer again");
       return;
     }
     const std::string who =
         why.code == client::Code::kUnavailable ? "no manager has the job at the moment" : "no manager answers";
-    screen_.say(fmt::format("{} ({}); the workers go on", who, printable(why.message)));
+    screen_.say(fmt::format("{}: {}; the workers go on until their isolation_limit", who, printable(why.message)));
   }
 
   void on_not_cancelled(const client::Error& why) override {
@@ -233,16 +234,20 @@ int see_through(client::Job given, Watcher& watcher, const Keeping& keeping, con
   watching.job = &job;
   Inside::follow(job);
   (*runtime)->run(watch_to_the_end(attendance->get(), &watching, &watcher.screen()));
+  const std::string option = options.cluster.empty() ? "" : " --cluster " + shell_word(options.cluster);
+  const std::string named = printable(job.id() + option);
   if (watching.left()) {
-    const std::string option = options.cluster.empty() ? "" : " --cluster " + shell_word(options.cluster);
-    std::fprintf(stderr, "\nNot watched any more; the job goes on: bellwether job watch %s%s\n", job.id().c_str(),
-                 printable(option).c_str());
+    std::fprintf(stderr, "\nNot watched any more; the job goes on: bellwether job watch %s\n", named.c_str());
     return kExitAway;
   }
   const auto result = job.wait();
   if (result) {
     const int exit_code = deliver(Inside::report(job), options.outs, options.verb);
     if (recorder) keep(*recorder, Inside::report(job));
+    if (!result->confirmed) {
+      std::fprintf(stderr, "The result is unconfirmed. When most managers run again: bellwether job results %s\n",
+                   named.c_str());
+    }
     return exit_code;
   }
   return complain(options.verb, fmt::format("{}; job '{}' is not watched any more", result.error().message, job.id()),
@@ -258,6 +263,7 @@ tl::expected<std::unique_ptr<client::Client>, int> open_client(const ClusterOpti
   if (!options.node.empty()) how.managers = {options.node};
   how.settings_file = asked->settings;
   how.by = options.by;
+  if (options.quorum_wait) how.quorum_wait = std::chrono::milliseconds(*options.quorum_wait / Duration::millis(1));
   auto client = client::Client::connect(how);
   if (client) return std::move(*client);
   for (const client::Diagnostic& one : client.error().diagnostics) std::fprintf(stderr, "%s\n", one.text.c_str());

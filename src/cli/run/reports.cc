@@ -148,8 +148,9 @@ int deliver(report::RunReport report, const std::vector<Out>& outs, std::string_
 
 void keep(results::Recorder& recorder, const report::RunReport& report) {
   const results::Limits limits;
-  const auto outcome = recorder.end(report::to_json(report), std::string(aggregate::to_string(report.verdict.outcome)),
-                                    report.verdict.exit_code, limits);
+  const std::string_view verdict =
+      report.confirmed ? aggregate::to_string(report.verdict.outcome) : results::kUnconfirmed;
+  const auto outcome = recorder.end(report::to_json(report), std::string(verdict), report.verdict.exit_code, limits);
   if (!outcome.problem.empty()) {
     std::fprintf(stderr, "warning: the run was not stored as it should be: %s. --no-store runs without.\n",
                  outcome.problem.c_str());

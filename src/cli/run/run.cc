@@ -403,6 +403,9 @@ Result<int> run_command(const RunArguments& arguments) {
   if (!arguments.on_cluster() && !arguments.cluster.by.empty()) {
     return fail(Errc::kInvalid, "--by is for the audit log of a cluster: name one with --cluster");
   }
+  if (!arguments.on_cluster() && arguments.cluster.quorum_wait) {
+    return fail(Errc::kInvalid, "--quorum-wait is for the managers of a cluster: name one with --cluster");
+  }
   BW_TRY(auto bundled, bundle_of(arguments));
   if (arguments.on_cluster()) {
     if (arguments.scripts.files || arguments.scripts.processes) {
@@ -488,6 +491,7 @@ void add_run(CLI::App& app, int& exit_code) {
   add_cluster_option(command, arguments->cluster.cluster, "BELLWETHER_CLUSTER, then this machine");
   command->add_option("--by", arguments->cluster.by,
                       "With a cluster: name of the person who asks, for audit logs (default: $USER)");
+  add_quorum_wait(command, arguments->cluster);
   command->footer(
       "With --cluster or BELLWETHER_CLUSTER the workers of a cluster make the load; screen and reports are the same. "
       "`--cluster current` is the cluster of `bellwether cluster use`. A cluster runs workflows in C++ only if they "

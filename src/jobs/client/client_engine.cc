@@ -16,6 +16,7 @@ namespace bellwether::client::detail {
 namespace {
 
 constexpr uint64_t kSettingsBytesMax = 1ULL << 20;
+constexpr std::chrono::hours kMaxQuorumWait{168};  // so long managers keep results
 
 std::string user_name(const Options& options) {
   if (!options.by.empty()) return options.by;
@@ -244,14 +245,17 @@ task<void> Engine::answer(Engine* self, std::shared_ptr<Question> question) {
 }
 
 task<void> Engine::keep_following(Engine* self, std::shared_ptr<Following> following) {
-  co_await following->run(self->client_.get(), self->runtime_.get(), self->settings_.silence,
+  co_await following->run(self->client_.get(), self->runtime_.get(), self->settings_.quorum_wait,
                           self->scope_->cancellation());
   self->followings_.erase(following);
 }
 
 Outcome<Engine::Settings> settings_of(const Options& options) {
-  if (options.patience.count() <= 0 || options.silence_most.count() <= 0) {
-    return Error{Code::kInvalid, "the options patience and silence_most must be more than 0", {}};
+  if (options.patience.count() <= 0) {
+    return Error{Code::kInvalid, "the option patience must be more than 0", {}};
+  }
+  if (options.quorum_wait.count() < 0 || options.quorum_wait > kMaxQuorumWait) {
+    return Error{Code::kInvalid, "the quorum wait must be between 0 and 168h", {}};
   }
   cluster::Settings settings{cluster::node_settings()};
   yaml::Diagnostics wrong(options.settings_file.empty() ? "settings" : options.settings_file);
@@ -278,7 +282,7 @@ Outcome<Engine::Settings> settings_of(const Options& options) {
                           std::move(managers),
                           user_name(options),
                           Duration::millis(options.patience.count()),
-                          Duration::millis(options.silence_most.count())};
+                          Duration::millis(options.quorum_wait.count())};
 }
 
 }  // namespace bellwether::client::detail

@@ -30,7 +30,7 @@ class Engine final : public std::enable_shared_from_this<Engine> {
     std::vector<HostPort> managers;
     std::string by;
     Duration patience;
-    Duration silence;
+    Duration quorum_wait;
   };
   static bellwether::Result<std::shared_ptr<Engine>> start(Settings settings);
   // REQUIRES close() before.

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/units.h"
 #include "core/runtime/scope.h"
 #include "jobs/client/client_format.h"
 #include "load/metrics/live_windows.h"
+#include "load/plan/stages.h"
 
 namespace bellwether::client::detail {
 
@@ -40,11 +42,25 @@ std::optional<LiveNews> LiveFollower::take(Instant now, const dispatch::LiveNews
   return out;
 }
 
+bool Silence::heard(Instant now, Duration left) {
+  heard_ = now;
+  left_ = left;
+  return std::exchange(told_, std::nullopt).has_value();
+}
+
+bool Silence::tells(Instant now) {
+  if (lasted(now) < kToldAfter || (told_ && now - *told_ < kAgain)) return false;
+  told_ = now;
+  return true;
+}
+
 using runtime::task;
 
 namespace {
 
 constexpr Duration kWatchWait = Duration::seconds(10);
+constexpr Duration kRetry = Duration::seconds(3);      // of one request, so that a silence is noticed
+constexpr Duration kSilentTry = Duration::seconds(5);  // of a request after one without an answer
 constexpr Duration kLiveAgain = Duration::seconds(1);  // no manager answers, or can
 constexpr Duration kLiveRest = Duration::seconds(5);   // for the last windows of a job that has ended
 constexpr Duration kLiveRestStep = Duration::millis(10);
@@ -55,7 +71,7 @@ bool says_no(Errc code) { return code == Errc::kRefused || code == Errc::kNotFou
 
 // --- the client's thread ---------------------------------------------------------------------------------------------
 
-task<void> Following::run(node::JobClient* client, runtime::Runtime* runtime, Duration silence,
+task<void> Following::run(node::JobClient* client, runtime::Runtime* runtime, Duration quorum_wait,
                           runtime::Cancellation* cancel) {
   runtime::Cancellation stop(cancel);
   stop_ = &stop;
@@ -65,24 +81,43 @@ task<void> Following::run(node::JobClient* client, runtime::Runtime* runtime, Du
       node::JobFollower::Observer{callback_to<&Following::on_second>(*this), callback_to<&Following::on_whole>(*this)});
   runtime::Scope beside(&stop);
   if (listener_ != nullptr && wants_live()) beside.spawn(follow_live(this, client, runtime, beside.cancellation()));
-  Instant heard = runtime->read_clock();
+  Silence silence(runtime->read_clock(), quorum_wait);
   bool away = false;
+  std::string unconfirmed;
   bellwether::Error trouble{Errc::kCancelled, fmt::format("the client stopped following job '{}'", job_)};
   while (!follower_->final() && !stop.cancelled()) {
-    const auto news = co_await follower_->next(kWatchWait, runtime->read_clock() + kWatchWait * 2, &stop);
+    const Instant asked = runtime->read_clock();
+    // A manager that is back answers at once, although it may have no news.
+    const auto news = co_await follower_->next(away ? Duration::zero() : kWatchWait,
+                                               asked + (away ? kSilentTry : kWatchWait * 2), &stop, asked + kRetry);
     if (stop.cancelled()) break;
-    if (!news) {
+    const Instant now = runtime->read_clock();
+    away = !news;
+    if (away) {
       windows_.clear();
-      const Duration silent = runtime->read_clock() - heard;
-      if ((says_no(news.error().code) && silent < kWatchWait) || silent > silence) {
+      if (says_no(news.error().code) && silence.lasted(now) < kWatchWait) {
         trouble = news.error();
         break;
       }
-      if (!std::exchange(away, true)) tell_contact(false, news.error());
+      if (now >= silence.end()) {
+        unconfirmed = fmt::format(
+            "no manager has had the job for {}: {}; when a majority of them is back, `bellwether job results {}` has "
+            "the whole result",
+            format_duration(silence.lasted(now)), news.error().message, job_);
+        break;
+      }
+      if (silence.tells(now)) {
+        tell_contact(false,
+                     {news.error().code, fmt::format("{}; without an answer in {} this client "
+                                                     "ends with an unconfirmed result",
+                                                     news.error().message, format_duration(silence.end() - now))});
+      }
+      // Some errors come at once.
+      if (now - asked < kLiveAgain) co_await runtime->sleep(kLiveAgain, &stop);
       continue;
     }
-    heard = runtime->read_clock();
-    if (std::exchange(away, false)) tell_contact(true, {});
+    const bool told = silence.heard(now, left());
+    if (told) tell_contact(true, {});
     tell_news();
   }
   const Instant rest = runtime->read_clock() + kLiveRest;
@@ -91,11 +126,8 @@ task<void> Following::run(node::JobClient* client, runtime::Runtime* runtime, Du
   }
   beside.cancel();
   co_await beside.join();
-  if (follower_->final() && !stop.cancelled()) {
-    report_ = report::conclude(follower_->totals(), node::course_of(follower_->record()));
-    const Result result = result_of(*report_, follower_->record(), status());
-    judge(result);
-    tell([&](Listener& listener) { listener.on_result(result); });
+  if ((follower_->final() || !unconfirmed.empty()) && !stop.cancelled()) {
+    conclude(runtime->wall_now(), std::move(unconfirmed));
   } else {
     const Error why = error_of(trouble);
     judge(why);
@@ -103,6 +135,28 @@ task<void> Following::run(node::JobClient* client, runtime::Runtime* runtime, Du
   }
   stop_ = nullptr;
   end({});
+}
+
+Duration Following::left() const {
+  if (follower_->record().started.unix_ns == 0) return Duration::zero();
+  Duration length = plan::planned_length(plan_, std::nullopt);
+  if (plan_.timeout) length = length == Duration::zero() ? *plan_.timeout : std::min(length, *plan_.timeout);
+  return std::max(length - follower_->totals().elapsed(), Duration::zero());
+}
+
+void Following::conclude(WallTime now, std::string unconfirmed) {
+  const dispatch::JobRecord& record = follower_->record();
+  const aggregate::Totals& totals = follower_->totals();
+  report::Course course =
+      unconfirmed.empty() ? node::course_of(record) : node::unconfirmed_course(record, totals, std::move(unconfirmed));
+  if (record.id.empty()) {  // no manager has ever answered
+    course.run_id = job_;
+    course.started_at = now;
+  }
+  report_ = report::conclude(totals, std::move(course));
+  const Result result = result_of(*report_, record, status());
+  judge(result);
+  tell([&](Listener& listener) { listener.on_result(result); });
 }
 
 // The live channel may be missing at first or later, and no result depends on it: the client does not give up.

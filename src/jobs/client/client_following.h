@@ -51,6 +51,31 @@ class LiveFollower {
   resilience::TokenBucket calls_{kCallsPerSecond, kBurst};
 };
 
+// How long a client waits for a manager that has its job, and when it says so. Pure. One thread.
+class Silence {
+ public:
+  static constexpr Duration kToldAfter = Duration::seconds(10);
+  static constexpr Duration kAgain = Duration::seconds(60);
+
+  // `wait`: beyond the planned end of the job.
+  Silence(Instant now, Duration wait) : wait_(wait), heard_(now) {}
+
+  // An answer about the job, and the time from now to its planned end. True: the client had reported the silence before
+  // it.
+  bool heard(Instant now, Duration left);
+  // No answer. True: it is time to say so, at first or again.
+  bool tells(Instant now);
+  Duration lasted(Instant now) const { return now - heard_; }
+  // Without an answer until then, the client waits no longer.
+  Instant end() const { return heard_ + left_ + wait_; }
+
+ private:
+  Duration wait_;
+  Duration left_;
+  Instant heard_;
+  std::optional<Instant> told_;
+};
+
 // Called before the listener: the totals themselves, for the screens and the store of this product.
 struct TotalsListener {
   Callback<void(const aggregate::Totals& totals)> on_totals;
@@ -70,8 +95,9 @@ class Following final {
 
   // --- on the client's thread
 
-  // Until the job has ended, or no manager answered for `silence`, or it is stopped. `this` must outlive it.
-  runtime::task<void> run(node::JobClient* client, runtime::Runtime* runtime, Duration silence,
+  // Until the job has ended, or no manager that has it answered until `quorum_wait` after its planned end, or it is
+  // stopped. `this` must outlive it.
+  runtime::task<void> run(node::JobClient* client, runtime::Runtime* runtime, Duration quorum_wait,
                           runtime::Cancellation* cancel);
   // From now on no listener is called.
   void stop();
@@ -112,6 +138,10 @@ class Following final {
   static runtime::task<void> follow_live(Following* self, node::JobClient* client, runtime::Runtime* runtime,
                                          runtime::Cancellation* cancel);
   Status status() const;
+  // From now to the planned end of the job; zero before its begin, and for a job without such an end.
+  Duration left() const;
+  // The result, with the totals so far. `unconfirmed`: empty of a job that has ended.
+  void conclude(WallTime now, std::string unconfirmed);
   void judge(Outcome<Result> outcome);
 
   const std::string job_;

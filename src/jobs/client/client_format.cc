@@ -211,6 +211,7 @@ Result result_of(const report::RunReport& report, const dispatch::JobRecord& rec
   out.verdict = to_string(report.verdict.outcome);
   out.exit_code = report.verdict.exit_code;
   out.reason = report.verdict.reason;
+  out.confirmed = report.confirmed;
   out.elapsed = span_of(report.elapsed);
   out.totals = figures_of(totals);
   for (std::size_t w = 0; w < record.workflows.size() && w < totals.plan().workflows.size(); ++w) {

@@ -178,5 +178,33 @@ TEST(ClientWords, errors_are_told_by_what_can_be_done_about_them) {
   }
 }
 
+TEST(ClientWords, the_course_without_a_known_end_says_what_is_not_known) {
+  const plan::Plan plan = two_workflows();
+  aggregate::Totals totals(plan);
+  for (uint64_t second = 0; second < 4; ++second) totals.add(second_of(plan, second), Duration::seconds(1));
+  dispatch::JobRecord record;
+  record.workflows.resize(2);
+  record.workflows[0].state = dispatch::WorkflowState::kCompleted;
+  record.workflows[1].state = dispatch::WorkflowState::kRunning;
+  record.workflows[1].begun = true;
+  record.workflows[1].parts = 3;
+  record.workflows[1].base_second = 1;
+  record.assignments.emplace_back().worker = "w1";
+  record.assignments[0].streams = true;
+  const report::Course course = node::unconfirmed_course(record, totals, "no manager answers");
+  EXPECT_EQ(course.unconfirmed, "no manager answers");
+  EXPECT_EQ(course.elapsed, Duration::seconds(4));
+  EXPECT_EQ(course.workers.at(0).state, report::WorkerState::kUnconfirmed);
+  ASSERT_EQ(course.workflows.size(), 2U);
+  EXPECT_EQ(course.workflows[0].status, "completed");
+  EXPECT_EQ(course.workflows[1].status, "unconfirmed");
+  EXPECT_EQ(course.workflows[1].elapsed, Duration::seconds(3));
+  EXPECT_EQ(course.workflows[1].cores, 3U);
+  // No manager has ever answered.
+  const report::Course nothing = node::unconfirmed_course({}, aggregate::Totals(plan), "no manager answers");
+  ASSERT_EQ(nothing.workflows.size(), 2U);
+  EXPECT_EQ(nothing.workflows[1].status, "unconfirmed");
+}
+
 }  // namespace
 }  // namespace bellwether::client::detail

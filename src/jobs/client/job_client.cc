@@ -5,6 +5,7 @@
 
 #include "cluster/net/message_classes.h"
 #include "cluster/node/dialling.h"
+#include "core/base/units.h"
 #include "jobs/dispatch/codec/messages_codec.h"
 
 namespace bellwether::node {
@@ -15,7 +16,8 @@ using runtime::task;
 namespace {
 
 constexpr Duration kTry = Duration::seconds(5);
-constexpr Duration kSubmitTry = Duration::seconds(7);  // managers ask a quorum first, for 5 s at most
+constexpr Duration kSubmitTry = Duration::seconds(7);   // managers ask a quorum first, for 5 s at most
+constexpr Duration kTellingTry = Duration::seconds(1);  // a manager without an answer for so long is silent
 constexpr Duration kShortestPause = Duration::millis(50);
 constexpr Duration kLongestPause = Duration::seconds(1);
 constexpr Duration kMaxClose = Duration::millis(200);
@@ -47,6 +49,18 @@ Errc code_of_link(Errc code) { return code == Errc::kRefused ? Errc::kUnreachabl
 
 }  // namespace
 
+std::string text_of(std::span<const SilentManager> silent, std::size_t all, Instant now) {
+  if (silent.empty()) return {};
+  std::string names;
+  for (const SilentManager& one : silent) {
+    names += fmt::format("{}{} (for {}: {})", names.empty() ? "" : ", ", one.place, format_duration(now - one.since),
+                         one.why);
+  }
+  if (silent.size() * 2 < all) return "no answer from " + names;
+  return fmt::format("no answer from {}; a job needs a majority of the managers: start these again{}", names,
+                     silent.size() == all ? ", or correct their addresses or the secret" : "");
+}
+
 Result<std::unique_ptr<JobClient>> JobClient::make(runtime::Runtime& runtime, const cluster::NodeConfig& config,
                                                    wire::Keyring keyring, Settings settings) {
   if (settings.managers.empty())
@@ -61,10 +75,29 @@ JobClient::JobClient(runtime::Runtime& runtime, link::DialSettings dialling, wir
       settings_(std::move(settings)),
       keyring_(std::move(keyring)),
       dialling_(std::move(dialling)),
+      silent_(settings_.managers.size()),
       links_(runtime, dialling_, keyring_, router_, refusals_, {}, kMaxIdle, kBreakers) {}
 
+void JobClient::unheard(std::size_t manager, const std::string& why) {
+  if (silent_[manager]) return;
+  std::string place = to_string(settings_.managers[manager]);
+  const std::string dialled = "connecting to " + place + ": ";
+  silent_[manager] = {std::move(place), why.starts_with(dialled) ? why.substr(dialled.size()) : why,
+                      runtime_.read_clock()};
+}
+
+Error JobClient::given_up(Error last, bool refused) const {
+  std::vector<SilentManager> silent;
+  for (const std::optional<SilentManager>& one : silent_) {
+    if (one) silent.push_back(*one);
+  }
+  const std::string who = text_of(silent, silent_.size(), runtime_.read_clock());
+  if (!who.empty()) last.message = refused ? last.message + "; " + who : who;
+  return last;
+}
+
 task<Result<dispatch::Response>> JobClient::ask(dispatch::JobMessage message, Instant deadline,
-                                                runtime::Cancellation* cancel) {
+                                                runtime::Cancellation* cancel, Instant retry_until) {
   const Duration one_try = answer_most(message);
   const std::string body = dispatch::encode(message);
   Duration pause = kShortestPause;
@@ -72,7 +105,8 @@ task<Result<dispatch::Response>> JobClient::ask(dispatch::JobMessage message, In
   std::size_t tried = 0;
   bool refused = false;  // by a manager, which says more than that another one is out of reach
   while (cancel == nullptr || !cancel->cancelled()) {
-    const HostPort place = settings_.managers[next_ % settings_.managers.size()];
+    const std::size_t manager = next_ % settings_.managers.size();
+    const HostPort place = settings_.managers[manager];
     const auto addresses = co_await runtime_.resolve(place.host, cancel);
     Duration wait;
     if (addresses) {
@@ -84,6 +118,7 @@ task<Result<dispatch::Response>> JobClient::ask(dispatch::JobMessage message, In
       if (answer) {
         BW_CO_TRY(auto decoded, dispatch::decode_response(*answer));
         answered_by_ = to_string(place);
+        silent_[manager].reset();
         const auto* refusal = std::get_if<Refusal>(&decoded);
         if (refusal == nullptr) co_return decoded;
         refused = true;
@@ -98,16 +133,20 @@ task<Result<dispatch::Response>> JobClient::ask(dispatch::JobMessage message, In
         if (!cut_short && !refused) last = unheard;
         const bool known = unheard.code == Errc::kUnsupported || unheard.code == Errc::kTooLarge;
         if (known) co_return tl::unexpected(unheard);
+        if (!cut_short || left >= kTellingTry) this->unheard(manager, answer.error().message);
       }
     } else {
-      last = {addresses.error().code, fmt::format("{}: {}", to_string(place), addresses.error().message)};
+      if (!refused) last = {addresses.error().code, addresses.error().message};
+      unheard(manager, addresses.error().message);
     }
     ++next_;
     // It tries all of them before it waits.
     if (++tried % settings_.managers.size() == 0 || wait > Duration::zero()) {
       const Duration nap = std::max(wait, Duration::nanos(runtime_.prng().between(pause.ns() / 2, pause.ns())));
       pause = std::min(pause * 2, kLongestPause);
-      if (runtime_.read_clock() + nap >= deadline) co_return tl::unexpected(last);
+      if (runtime_.read_clock() + nap >= std::min(deadline, retry_until)) {
+        co_return tl::unexpected(given_up(std::move(last), refused));
+      }
       co_await runtime_.sleep(nap, cancel);
     }
   }

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,6 +16,15 @@
 #include "jobs/dispatch/messages.h"
 
 namespace bellwether::node {
+
+// A manager that did not answer the last request to it.
+struct SilentManager {
+  std::string place;  // HOST:PORT
+  std::string why;    // of the first such request
+  Instant since;
+};
+// Who they are, of `all` managers that the settings name, and what to do; empty: nobody is silent.
+std::string text_of(std::span<const SilentManager> silent, std::size_t all, Instant now);
 
 class JobClient final {
  public:
@@ -29,9 +40,9 @@ class JobClient final {
   // Returns an answer that is no temporary Refusal. It retries kNotOwner, kNotLeader, kUnavailable and kBusy until the
   // deadline, and then returns kExhausted. If no manager could be reached, it returns an error of the network,
   // never kNotFound, kExists or kRefused: these are Refusals that time does not change (kUnknown, kConflict, any
-  // other).
+  // other). An error of time names the silent managers. `retry_until`: no attempt after a pause begins later.
   runtime::task<Result<dispatch::Response>> ask(dispatch::JobMessage message, Instant deadline,
-                                                runtime::Cancellation* cancel);
+                                                runtime::Cancellation* cancel, Instant retry_until = Instant::never());
   // The manager of the last answer; empty: none.
   const std::string& answered_by() const { return answered_by_; }
   // Before it is destroyed.
@@ -45,8 +56,13 @@ class JobClient final {
   wire::Keyring keyring_;
   link::DialSettings dialling_;
   cluster::MessageRouter router_{cluster::MessageClasses(&message::message_of<dispatch::JobMessage>())};
+  void unheard(std::size_t manager, const std::string& why);
+  // `last`, with the silent managers.
+  Error given_up(Error last, bool refused) const;
+
   link::RefusalWatch refusals_;
-  std::size_t next_ = 0;  // of the managers
+  std::vector<std::optional<SilentManager>> silent_;  // beside the managers of the settings
+  std::size_t next_ = 0;                              // of the managers
   std::string answered_by_;
   cluster::PeerLinks links_;
 };

@@ -11,7 +11,8 @@ namespace bellwether::node {
 
 using runtime::task;
 
-task<Result<bool>> JobFollower::next(Duration wait, Instant deadline, runtime::Cancellation* cancel) {
+task<Result<bool>> JobFollower::next(Duration wait, Instant deadline, runtime::Cancellation* cancel,
+                                     Instant retry_until) {
   dispatch::Watch message;
   message.job = job_;
   message.revision = record_.revision;
@@ -19,7 +20,7 @@ task<Result<bool>> JobFollower::next(Duration wait, Instant deadline, runtime::C
   message.life = life_;
   message.wait = wait;
   message.live_every = live_every_;
-  BW_CO_TRY(const auto answer, co_await client_.ask(message, deadline, cancel));
+  BW_CO_TRY(const auto answer, co_await client_.ask(message, deadline, cancel, retry_until));
   const auto* watched = std::get_if<dispatch::Watched>(&answer);
   if (watched == nullptr) co_return fail(Errc::kProtocol, "a manager's answer does not match the request");
   const bool news = watched->record.revision != record_.revision || watched->life != life_ ||
@@ -183,6 +184,24 @@ report::Course course_of(const dispatch::JobRecord& record) {
       course.ending = aggregate::Ending::kWorkflowTimeout;
       course.why = workflow.why;
     }
+  }
+  return course;
+}
+
+report::Course unconfirmed_course(const dispatch::JobRecord& record, const aggregate::Totals& totals, std::string why) {
+  report::Course course = course_of(record);
+  course.unconfirmed = std::move(why);
+  course.elapsed = totals.elapsed();
+  for (report::Worker& one : course.workers) {
+    if (one.state == report::WorkerState::kCompleted) one.state = report::WorkerState::kUnconfirmed;
+  }
+  course.workflows.resize(totals.plan().workflows.size(), {"unconfirmed", "", Duration::zero(), 0});
+  for (std::size_t w = 0; w < record.workflows.size(); ++w) {
+    const dispatch::WorkflowRecord& one = record.workflows[w];
+    if (dispatch::is_final(one.state)) continue;
+    const Duration begun = Duration::seconds(static_cast<int64_t>(one.base_second));
+    const Duration ran = one.begun ? std::max(course.elapsed - begun, Duration::zero()) : Duration::zero();
+    course.workflows[w] = {"unconfirmed", "", ran, one.begun ? one.parts : 0};
   }
   return course;
 }

@@ -27,8 +27,9 @@ class JobFollower {
   JobFollower(JobClient& client, const plan::Plan& plan, std::string job, std::optional<Observer> observer = {})
       : client_(client), plan_(plan), job_(std::move(job)), observer_(observer), totals_(plan) {}
 
-  // Waits for news for at most `wait`. True: it has some.
-  runtime::task<Result<bool>> next(Duration wait, Instant deadline, runtime::Cancellation* cancel);
+  // Waits for news for at most `wait`. True: it has some. `retry_until`: as for JobClient::ask().
+  runtime::task<Result<bool>> next(Duration wait, Instant deadline, runtime::Cancellation* cancel,
+                                   Instant retry_until = Instant::never());
 
   // From now on changed counters are news too, this long apart (dispatch::kLiveLeast at least).
   void ask_for_live(Duration every) { live_every_ = every; }
@@ -64,5 +65,8 @@ class JobFollower {
 Duration ran_of(const dispatch::JobRecord& record, std::size_t workflow);
 // The course of a job, for its report.
 report::Course course_of(const dispatch::JobRecord& record);
+// The course of a job whose end its client does not know, for these reasons. The totals and the record are the last
+// known ones; the record may be empty.
+report::Course unconfirmed_course(const dispatch::JobRecord& record, const aggregate::Totals& totals, std::string why);
 
 }  // namespace bellwether::node

@@ -21,6 +21,8 @@ namespace {
 
 constexpr Duration kMaxForward = Duration::seconds(40);  // a watcher may wait for most of it
 constexpr Duration kMaxFetch = Duration::seconds(10);
+// Of all managers together, for a request that nobody holds: a client waits a little longer for its answer.
+constexpr Duration kMaxAround = Duration::seconds(4);
 constexpr std::size_t kMaxList = 1'000;
 constexpr Duration kSoon = Duration::millis(200);
 
@@ -36,6 +38,15 @@ struct JobOf {
     return {};
   }
 };
+
+// Why no quorum decides; names the managers that are gone.
+std::string no_leader(const ClusterView& view) {
+  std::string gone;
+  for (const ClusterView::Neighbour& one : view.neighbours()) {
+    if (one.manager && !one.there) gone += fmt::format("{}'{}'", gone.empty() ? "" : ", ", one.name);
+  }
+  return "no manager is the leader at the moment" + (gone.empty() ? gone : "; gone are " + gone);
+}
 
 client::Moment moment_of(WallTime at) { return client::Moment(std::chrono::nanoseconds(at.unix_ns)); }
 
@@ -57,7 +68,11 @@ void ManagerService::handle_client_message(const Caller& caller, dispatch::JobMe
   const auto now_answer = [&](const dispatch::Response& response) {
     respond(parts_.router, *caller.connection, caller.id, response);
   };
-  if (std::holds_alternative<dispatch::ListJobs>(message)) return now_answer(list());
+  if (std::holds_alternative<dispatch::ListJobs>(message)) {
+    // Without a quorum, other managers may have jobs that this one does not know.
+    if (!parts_.cluster_view.leader_name().empty()) return now_answer(list());
+    return now_answer(refusal(Refusal::Kind::kUnavailable, no_leader(parts_.cluster_view), kSoon));
+  }
   if (std::holds_alternative<dispatch::ListWorkers>(message)) {
     return now_answer(dispatch::WorkerList{registry_.lines(parts_.runtime.now())});
   }
@@ -77,7 +92,7 @@ void ManagerService::handle_client_message(const Caller& caller, dispatch::JobMe
       if (leader.empty() || caller.role == wire::Role::kManager) {
         // Without a quorum no manager leads.
         const std::string name = leader.empty() ? std::string(kQuorumUnavailable) + ": " : std::string();
-        return now_answer(refusal(Refusal::Kind::kNotLeader, name + "no manager is the leader at the moment", kSoon));
+        return now_answer(refusal(Refusal::Kind::kNotLeader, name + no_leader(parts_.cluster_view), kSoon));
       }
       if (const Ticket ticket = keep(caller)) scope_.spawn(forward(this, ticket, leader, std::move(message)));
       return;
@@ -243,10 +258,18 @@ task<void> ManagerService::ask_around(ManagerService* self, Ticket ticket, std::
                                       dispatch::JobMessage message) {
   std::string silent;
   std::optional<Refusal> not_theirs;
+  const bool holds =
+      std::holds_alternative<dispatch::Watch>(message) || std::holds_alternative<dispatch::WatchLive>(message);
+  const Instant deadline = self->parts_.runtime.read_clock() + (holds ? kMaxForward : kMaxAround);
   for (const std::string& other : self->parts_.cluster_view.manager_names()) {
     const auto at = self->parts_.cluster_view.find(other);
     if (other == self->parts_.cluster_view.self() || !at) continue;
-    const auto answer = co_await ask(self->parts_.links, *at, message, kMaxForward, self->scope_.cancellation());
+    const Duration left = deadline - self->parts_.runtime.read_clock();
+    if (left <= Duration::zero()) {
+      silent = other;
+      break;
+    }
+    const auto answer = co_await ask(self->parts_.links, *at, message, left, self->scope_.cancellation());
     const auto* refused = answer ? std::get_if<Refusal>(&*answer) : nullptr;
     if (!answer) {
       silent = other;
@@ -267,13 +290,17 @@ task<void> ManagerService::ask_around(ManagerService* self, Ticket ticket, std::
   const bool known = self->known_.find(job) != nullptr;
   if (!known && self->parts_.cluster_view.leader_name().empty()) {
     // Perhaps the managers that know it have not joined yet.
-    co_return self->answer(
-        ticket, refusal(Refusal::Kind::kUnavailable,
-                        fmt::format("this manager does not know job '{}', and no manager is the leader", job), kSoon));
+    co_return self->answer(ticket, refusal(Refusal::Kind::kUnavailable,
+                                           fmt::format("this manager does not know job '{}', and {}", job,
+                                                       no_leader(self->parts_.cluster_view)),
+                                           kSoon));
   }
-  self->answer(ticket,
-               known ? refusal(Refusal::Kind::kUnavailable, fmt::format("no manager owns job '{}' yet", job), kSoon)
-                     : refusal(Refusal::Kind::kUnknown, fmt::format("there is no job '{}'", job)));
+  const std::string why =
+      self->parts_.cluster_view.leader_name().empty()
+          ? fmt::format("no manager owns job '{}', and {}", job, no_leader(self->parts_.cluster_view))
+          : fmt::format("no manager owns job '{}' yet", job);
+  self->answer(ticket, known ? refusal(Refusal::Kind::kUnavailable, why, kSoon)
+                             : refusal(Refusal::Kind::kUnknown, fmt::format("there is no job '{}'", job)));
 }
 
 task<void> ManagerService::show_finished(ManagerService* self, Ticket ticket, dispatch::Watch message) {

@@ -80,7 +80,8 @@ class Around final : public ClusterView {
   std::vector<std::string> manager_names() const override { return {"m1"}; }
   bool is_gone(const std::string&) const override { return false; }
   std::vector<Neighbour> neighbours() const override {
-    return {{.name = "w1", .datacenter = "d", .manager = false, .there = true}};
+    return {{.name = "m2", .datacenter = "d", .manager = true, .there = false},
+            {.name = "w1", .datacenter = "d", .manager = false, .there = true}};
   }
   bool is_suspect(const std::string&) const override { return false; }
   std::map<std::string, cluster::PeerAddress> places;
@@ -289,6 +290,16 @@ TEST_F(ManagerServiceTest, a_job_that_is_not_known_here_may_be_known_to_others_f
   const dispatch::Refusal refused = refusal_of(ask(c1_, message));
   EXPECT_EQ(refused.kind, dispatch::Refusal::Kind::kUnavailable);
   EXPECT_GT(refused.again_after, Duration::zero());
+  EXPECT_THAT(refused.why, testing::HasSubstr("no manager is the leader at the moment; gone are 'm2'"));
+}
+
+TEST_F(ManagerServiceTest, jobs_are_listed_only_by_a_manager_with_a_leader) {
+  start({});
+  EXPECT_TRUE(std::holds_alternative<dispatch::JobList>(ask(c1_, dispatch::ListJobs{})));
+  around_.leader.clear();
+  const dispatch::Refusal refused = refusal_of(ask(c1_, dispatch::ListJobs{}));
+  EXPECT_EQ(refused.kind, dispatch::Refusal::Kind::kUnavailable);
+  EXPECT_THAT(refused.why, testing::HasSubstr("gone are 'm2'"));
 }
 
 TEST_F(ManagerServiceTest, a_compiled_program_in_place_of_a_scenario_is_refused) {

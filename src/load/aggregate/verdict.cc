@@ -222,6 +222,12 @@ Facts facts_of(const Totals& totals, std::span<const ThresholdResult> thresholds
 }
 
 Verdict verdict(const Facts& facts) {
+  if (!facts.unconfirmed.empty()) {
+    std::string reason = "unconfirmed: " + facts.unconfirmed;
+    if (!facts.thresholds_failed.empty()) reason += "; so far " + thresholds_text(facts);
+    if (facts.losses.entries > 0) reason += "; so far " + loss_text(facts.losses);
+    return {Outcome::kInconclusive, kExitLost, std::move(reason)};
+  }
   if (facts.ending == Ending::kNotRun) {
     return {Outcome::kAborted, kExitNotRun, with_why("the run did not take place", facts.why)};
   }

@@ -71,7 +71,8 @@ LossSum sum_of(std::span<const plan::Loss> losses);
 // Everything the verdict depends on.
 struct Facts {
   Ending ending = Ending::kCompleted;
-  std::string why;  // of the ending, in words: a clause without a full stop; may be empty
+  std::string why;               // of the ending, in words: a clause without a full stop; may be empty
+  std::string unconfirmed = {};  // why the run has no confirmed result, in words; empty: it has one
   LossSum losses;
   plan::OnLoss on_loss = plan::OnLoss::kInconclusive;
   std::size_t thresholds = 0;
@@ -95,8 +96,8 @@ struct Verdict {
   int exit_code = kExitPass;
   std::string reason;  // a clause without a full stop: "all 3 thresholds passed"
 };
-// The first row of this list that applies, so that what a person did wins over what was measured, and a rule the
-// user wrote wins over our own:
+// A run without a confirmed result: 120, whatever its figures so far. Else the first row of this list that applies, so
+// that what a person did wins over what was measured, and a rule the user wrote wins over our own:
 //   no load at all 1, signal or cancellation 105, on_error abort or a timeout 108, threshold failed 99, something was
 //   lost 120 (but for on_loss: pass), threshold without samples 123, no threshold and every request failed (or none was
 //   made) 110, more than 1 % of a workflow's schedule dropped or not started and no threshold on that: 122 with a

@@ -14,6 +14,19 @@ void expect(const Facts& facts, Outcome outcome, int exit_code, std::string_view
   EXPECT_NE(got.reason.find(reason_contains), std::string::npos) << got.reason;
 }
 
+TEST(Verdict, without_a_confirmed_result_no_figure_decides) {
+  Facts facts = good();
+  facts.unconfirmed = "no manager answers";
+  expect(facts, Outcome::kInconclusive, 120, "unconfirmed: no manager answers");
+  EXPECT_EQ(verdict(facts).reason, "unconfirmed: no manager answers");
+  facts.on_loss = plan::OnLoss::kPass;
+  facts.ending = Ending::kCancelled;
+  facts.thresholds_failed = {"a p(95)=2ms, limit <1ms"};
+  facts.losses = {.entries = 1, .time = Duration::millis(800), .most_ratio = 0.25};
+  expect(facts, Outcome::kInconclusive, 120,
+         "no manager answers; so far 1 of 3 thresholds: a p(95)=2ms, limit <1ms; so far 25.0 % of the load was lost");
+}
+
 TEST(Verdict, each_row_of_the_table) {
   expect(good(), Outcome::kPass, 0, "all 3 thresholds passed");
   Facts facts = good();

@@ -137,8 +137,9 @@ std::string charts_box(const std::string& charts) {
 
 std::string verdict(const ResultFile& run) {
   const std::string look = run.verdict == "pass" || run.verdict == "fail" ? run.verdict : "other";
-  std::string out = fmt::format("<div class=\"verdict {}\"><b>{}</b> (exit code {})<p>{}</p>", look,
-                                escaped(run.verdict), run.exit_code, escaped(run.reason));
+  std::string out =
+      fmt::format("<div class=\"verdict {}\"><b>{}{}</b> (exit code {})<p>{}</p>", look, escaped(run.verdict),
+                  run.confirmed ? "" : ", unconfirmed", run.exit_code, escaped(run.reason));
   std::string failed;
   std::size_t count = 0;
   for (const ResultThreshold& one : run.thresholds) {

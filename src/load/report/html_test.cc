@@ -129,6 +129,13 @@ TEST(Html, each_of_several_steps_has_charts) {
   EXPECT_THAT(to_html(many), HasSubstr("The first 24 steps are shown; 8 more are in the result file."));
 }
 
+TEST(Html, an_unconfirmed_run_is_marked) {
+  const std::string page = to_html(read(*unconfirmed_run()));
+  EXPECT_THAT(page,
+              HasSubstr("<b>inconclusive, unconfirmed</b> (exit code 120)<p>unconfirmed: no manager answers</p>"));
+  EXPECT_THAT(to_html(read(*spread_run())), HasSubstr("<b>inconclusive</b>"));
+}
+
 TEST(Html, what_was_lost_and_who_lost_it_are_told) {
   const std::string page = to_html(read(*spread_run()));
   EXPECT_THAT(page, HasSubstr("worker w2 died"));

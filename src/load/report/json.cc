@@ -100,6 +100,7 @@ Json run_json(const RunReport& run) {
            {"reason", run.verdict.reason},
            {"targets", plan::targets_of(run.totals->plan())},
            {"generator", std::move(generator)}};
+  if (!run.confirmed) out["confirmed"] = false;
   for (const plan::Tag& tag : run.totals->plan().tags) out["tags"][tag.key] = tag.value;
   return out;
 }

@@ -223,6 +223,22 @@ TEST(ResultFile, says_what_was_lost_and_who_made_the_load) {
   EXPECT_EQ(d["generators"][2]["state"], "drained");
 }
 
+TEST(ResultFile, says_whether_it_is_confirmed) {
+  const std::string text = to_json(unconfirmed_run()->report);
+  const Json d = Json::parse(text);
+  EXPECT_EQ(wrong_with(d), "");
+  EXPECT_EQ(d["run"]["confirmed"], false);
+  EXPECT_EQ(d["run"]["verdict"], "inconclusive");
+  EXPECT_EQ(d["run"]["exit_code"], 120);
+  EXPECT_EQ(d["run"]["reason"], "unconfirmed: no manager answers");
+  EXPECT_EQ(d["workflows"][0]["status"], "unconfirmed");
+  EXPECT_EQ(d["generators"][0]["state"], "unconfirmed");
+  EXPECT_FALSE(read_result(text)->confirmed);
+  const std::string confirmed = to_json(closed_run()->report);
+  EXPECT_FALSE(Json::parse(confirmed)["run"].contains("confirmed"));
+  EXPECT_TRUE(read_result(confirmed)->confirmed);
+}
+
 TEST(ResultFile, of_a_run_that_did_not_take_place_keeps_to_the_schema) {
   plan::Plan plan = open_run()->plan;
   const aggregate::Totals nothing(plan);

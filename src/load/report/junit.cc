@@ -92,6 +92,8 @@ std::vector<Case> thresholds_of(const ResultFile& run) {
       made.error = "there were no samples";
     } else if (!one.ok) {
       made.failure = failure_of(run, one);
+    } else if (!run.confirmed) {
+      made.error = "it held so far, but the result is unconfirmed";
     }
     out.push_back(std::move(made));
   }

@@ -45,6 +45,14 @@ TEST(Junit, the_verdict_is_a_case_of_its_own) {
   EXPECT_THAT(to_junit(*run), HasSubstr("verdict\" tests=\"1\" failures=\"0\" errors=\"1\""));
 }
 
+TEST(Junit, nothing_of_an_unconfirmed_run_passes) {
+  const std::string text = to_junit(*read_result(to_json(unconfirmed_run()->report)));
+  EXPECT_THAT(text,
+              HasSubstr("<error type=\"verdict\" message=\"inconclusive (exit code 120): unconfirmed: no manager"));
+  EXPECT_THAT(text,
+              HasSubstr("<error type=\"thresholds\" message=\"it held so far, but the result is unconfirmed\"/>"));
+}
+
 TEST(Junit, a_generator_that_was_the_bottleneck_is_said_with_its_remedy) {
   auto run = read_result(to_json(closed_run()->report));
   ASSERT_TRUE(run.has_value());

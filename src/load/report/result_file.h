@@ -141,6 +141,7 @@ struct ResultFile {
   std::string verdict;  // "pass", "fail", "inconclusive", "aborted"
   int exit_code = 0;
   std::string reason;
+  bool confirmed = true;                                  // false: the figures may not be the whole run
   std::vector<std::string> targets;                       // scheme, host and port of the URLs, as far as known
   std::vector<std::pair<std::string, std::string>> tags;  // of the run
   bool saturated = false;

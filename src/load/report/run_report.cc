@@ -8,7 +8,7 @@
 namespace bellwether::report {
 
 std::string_view to_string(WorkerState state) {
-  static constexpr EnumNames<WorkerState> kNames("completed", "drained", "lost");
+  static constexpr EnumNames<WorkerState> kNames("completed", "drained", "lost", "unconfirmed");
   return kNames[state];
 }
 
@@ -36,12 +36,15 @@ RunReport conclude(const aggregate::Totals& totals, Course course) {
   run.totals = &totals;
   run.thresholds = aggregate::evaluate(totals);
   run.generator = aggregate::generator_check(totals, course.cores, std::move(course.findings));
-  run.verdict = aggregate::verdict(
-      aggregate::facts_of(totals, run.thresholds, run.generator, course.ending, std::move(course.why), course.losses));
+  run.confirmed = course.unconfirmed.empty();
+  aggregate::Facts facts =
+      aggregate::facts_of(totals, run.thresholds, run.generator, course.ending, std::move(course.why), course.losses);
+  facts.unconfirmed = std::move(course.unconfirmed);
+  run.verdict = aggregate::verdict(facts);
   run.events = std::move(course.events);
   run.losses = std::move(course.losses);
   run.workers = std::move(course.workers);
-  run.ended_early = course.ending != aggregate::Ending::kCompleted;
+  run.ended_early = course.ending != aggregate::Ending::kCompleted || !run.confirmed;
   run.workflows = std::move(course.workflows);
   const std::vector<plan::Workflow>& planned = totals.plan().workflows;
   check(run.workflows.empty() || run.workflows.size() == planned.size(), "each workflow has a state, or none has");

@@ -27,8 +27,9 @@ enum class WorkerState : uint8_t {
   kCompleted,
   kDrained,  // on request it left, and its work was finished or moved
   kLost,     // unreachable
+  kUnconfirmed,
 };
-// "completed", "drained", "lost": the words of result files.
+// "completed", "drained", "lost", "unconfirmed": the words of result files.
 std::string_view to_string(WorkerState state);
 
 struct Worker {
@@ -40,7 +41,8 @@ struct Worker {
 
 // The state of a workflow at the end.
 struct WorkflowState {
-  // "completed", "stopped" (the run was ended early), "skipped" (before it began), "failed", "cancelled", "timed_out".
+  // "completed", "stopped" (the run was ended early), "skipped" (before it began), "failed", "cancelled", "timed_out",
+  // "unconfirmed" (its end is unknown).
   std::string status;
   std::string skipped_because;  // empty unless skipped
   Duration elapsed;
@@ -60,6 +62,8 @@ struct Course {
   std::vector<Worker> workers = {};               // none: it ran on the machine that reports
   std::vector<WorkflowState> workflows = {};      // in the order of the plan; none: the state of the run as a whole
   std::vector<aggregate::Finding> findings = {};  // of the generator about itself
+  // Why these figures are not known to be the whole run, in words; empty: they are.
+  std::string unconfirmed = {};
 };
 
 struct RunReport {
@@ -75,6 +79,7 @@ struct RunReport {
   std::vector<Worker> workers;
   std::vector<WorkflowState> workflows;
   bool ended_early = false;  // by anything but the end of its plan
+  bool confirmed = true;     // false: the reason of the verdict says why
 
   // The measured time in which a workflow ran: the divisor of the rates of its steps.
   Duration measured_of(uint16_t workflow) const;

@@ -160,6 +160,18 @@ inline std::unique_ptr<SampleRun> spread_run() {
 
 // Twelve seconds, of the last a half, with own metrics, one of each kind: `depth` begins late, `took` was recorded
 // once, `never` not at all. `sold` pauses for a second.
+// The figures of a run whose end its client does not know.
+inline std::unique_ptr<SampleRun> unconfirmed_run() {
+  auto out = closed_run();
+  out->plan.thresholds = {sample_threshold("http_req_failed", "rate<0.5", plan::Aggregation::kRate, 0, 0.5)};
+  Course course{.run_id = "id", .started_at = kSampleStart, .elapsed = Duration::seconds(2)};
+  course.workers = {{"w1", 2, 1, WorkerState::kUnconfirmed}};
+  course.workflows.assign(out->plan.workflows.size(), {"unconfirmed", "", Duration::seconds(2)});
+  course.unconfirmed = "no manager answers";
+  out->report = conclude(*out->report.totals, std::move(course));
+  return out;
+}
+
 inline std::unique_ptr<SampleRun> measured_run() {
   auto run = std::make_unique<SampleRun>();
   plan::Plan& plan = run->plan;

@@ -172,6 +172,13 @@ TEST(Summary, the_verdict_is_the_last_line) {
   EXPECT_EQ(summary_lines_of(summary(closed_run()->report)).back(), "  PASS  no threshold was given (exit code 0)");
 }
 
+TEST(Summary, of_an_unconfirmed_run_says_so_above_the_verdict) {
+  const std::string text = summary(unconfirmed_run()->report);
+  EXPECT_NE(text.find("\nUNCONFIRMED  all figures above are what arrived"), std::string::npos) << text;
+  EXPECT_EQ(summary_lines_of(text).back(), "  INCONCLUSIVE  unconfirmed: no manager answers (exit code 120)");
+  EXPECT_EQ(summary(closed_run()->report).find("UNCONFIRMED"), std::string::npos);
+}
+
 TEST(Summary, of_a_run_that_measured_nothing_has_no_figures_made_up) {
   plan::Plan plan = closed_run()->plan;
   const aggregate::Totals totals(plan);

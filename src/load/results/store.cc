@@ -349,8 +349,8 @@ Result<std::optional<uint64_t>> Store::resume(const std::string& id, const plan:
   Statement select(*database_,
                    "SELECT pid, start_time, boot_id, pid_namespace, shape,"
                    " (SELECT ifnull(max(first + span), 0) FROM intervals WHERE run = runs.id)"
-                   " FROM runs WHERE id = ? AND verdict IS NULL");
-  BW_TRY(const auto found, select.text(id).row());
+                   " FROM runs WHERE id = ? AND (verdict IS NULL OR verdict = ?)");
+  BW_TRY(const auto found, select.text(id).text(kUnconfirmed).row());
   if (!found || select.bytes(4) != encode_shape(plan)) return std::nullopt;
   if (is_alive(select.integer(0), static_cast<uint64_t>(select.integer(1)), select.bytes(2), select.bytes(3))) {
     return std::nullopt;

@@ -37,6 +37,9 @@ enum class State : uint8_t {
 // "running", "aborted", "ended".
 std::string_view to_string(State state);
 
+// The verdict of a run that ended without a confirmed result, which a later process may complete.
+inline constexpr std::string_view kUnconfirmed = "unconfirmed";
+
 // Of a run that a cluster made: its id is that of the job.
 struct Cluster {
   std::string name;
@@ -91,8 +94,8 @@ class Store {
 
   // The cluster and the workers of the run, in place of an earlier note.
   Status note_cluster(const std::string& id, const Cluster& cluster);
-  // This process continues the run of another process that is gone and has not recorded its end. Returns the second
-  // after the last stored one; empty: no such run of this plan.
+  // This process continues the run of another process that is gone and has not recorded its end, or only an unconfirmed
+  // one. Returns the second after the last stored one; empty: no such run of this plan.
   Result<std::optional<uint64_t>> resume(const std::string& id, const plan::Plan& plan);
   // Adds a part of a past second that was unknown then. It goes into the interval that has that second, or into a new
   // one.

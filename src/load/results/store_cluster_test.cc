@@ -158,6 +158,25 @@ TEST_F(StoreOfCluster, who_has_missed_nothing_keeps_each_second) {
   expect_whole(7);
 }
 
+TEST_F(StoreOfCluster, an_unconfirmed_end_is_completed_later_too) {
+  follow_and_die(3);
+  const auto end_as = [&](std::string verdict) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      Recorder recorder(path(), "job1", plan_, WallTime{9}, 1, Entry::kUnfinished);
+      recorder.whole(totals_);
+      ::_exit(recorder.end("{}", std::move(verdict), 120, {}).problem.empty() ? 0 : 1);
+    }
+    int status = 1;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    return Store::open(path(), Store::Use::kRead)->find("last")->verdict;
+  };
+  EXPECT_EQ(end_as(std::string(kUnconfirmed)), kUnconfirmed);
+  EXPECT_EQ(end_as("pass"), "pass");
+  EXPECT_EQ(end_as("fail"), "pass") << "a confirmed end stays";
+}
+
 TEST_F(StoreOfCluster, only_what_is_unfinished_and_of_this_plan_is_completed) {
   const auto tried = [&](const plan::Plan& plan) {
     Recorder recorder(path(), "job1", plan, WallTime{9}, 1, Entry::kUnfinished);
