@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "load/plan/script_scan.h"
 #include "load/scenario/sources.h"
 
 namespace bellwether::plan {
@@ -15,10 +16,10 @@ bool is_word(char c) { return c == '_' || (c >= '0' && c <= '9') || (c >= 'A' &&
 // Goes over the text of a script and separates code from texts and comments.
 class Scanner {
  public:
-  explicit Scanner(std::string_view text) : text_(text) {}
+  Scanner(std::string_view text, std::string_view function) : text_(text), function_(function) {}
 
-  std::vector<std::string> required() {
-    std::vector<std::string> out;
+  std::vector<ConstantArgument> arguments() {
+    std::vector<ConstantArgument> out;
     while (at_ < text_.size()) {
       if (text_.substr(at_).starts_with("--")) {
         at_ += 2;
@@ -29,8 +30,10 @@ class Scanner {
         if (!skip_long()) ++at_;
       } else if (!is_word(text_[at_])) {
         ++at_;
-      } else if (auto name = name_after_word()) {
-        if (std::find(out.begin(), out.end(), *name) == out.end()) out.push_back(std::move(*name));
+      } else if (auto text = text_after_word()) {
+        if (std::ranges::find(out, *text, &ConstantArgument::text) != out.end()) continue;
+        const std::string_view before = text_.substr(0, at_);
+        out.push_back({std::move(*text), static_cast<int>(std::count(before.begin(), before.end(), '\n')) + 1});
       }
     }
     return out;
@@ -62,11 +65,12 @@ class Scanner {
     return true;
   }
 
-  std::optional<std::string> name_after_word() {
+  // Words with dots between them count as one.
+  std::optional<std::string> text_after_word() {
     const char before = at_ == 0 ? ' ' : text_[at_ - 1];
     const std::size_t from = at_;
-    while (at_ < text_.size() && is_word(text_[at_])) ++at_;
-    if (text_.substr(from, at_ - from) != "require" || before == '.' || before == ':') return std::nullopt;
+    while (at_ < text_.size() && (is_word(text_[at_]) || text_[at_] == '.')) ++at_;
+    if (text_.substr(from, at_ - from) != function_ || before == '.' || before == ':') return std::nullopt;
     skip_space();
     if (at_ < text_.size() && text_[at_] == '(') {
       ++at_;
@@ -77,6 +81,7 @@ class Scanner {
   }
 
   std::string_view text_;
+  std::string_view function_;
   std::size_t at_ = 0;
 };
 
@@ -93,7 +98,15 @@ bool is_module_name(std::string_view name) {
 
 }  // namespace
 
-std::vector<std::string> required_names(std::string_view script) { return Scanner(script).required(); }
+std::vector<ConstantArgument> constant_arguments(std::string_view script, std::string_view function) {
+  return Scanner(script, function).arguments();
+}
+
+std::vector<std::string> required_names(std::string_view script) {
+  std::vector<std::string> out;
+  for (ConstantArgument& one : constant_arguments(script, "require")) out.push_back(std::move(one.text));
+  return out;
+}
 
 Result<std::vector<Module>> read_modules(std::string_view script, const std::string& folder,
                                          const scenario::Outside& outside) {

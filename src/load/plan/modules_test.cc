@@ -4,6 +4,7 @@
 #include <map>
 
 #include "load/plan/load_testing.h"
+#include "load/plan/script_scan.h"
 
 namespace bellwether::plan {
 namespace {
@@ -24,6 +25,15 @@ TEST(Modules, are_found_where_they_are_required) {
   EXPECT_THAT(required_names("t.require 'x' t:require('x') requires('x') prerequire('x') require(name) require"),
               IsEmpty());
   EXPECT_THAT(required_names("require 'broken"), ElementsAre("broken")) << "Lua will say what is wrong with it";
+}
+
+TEST(Modules, arguments_of_any_function_have_lines) {
+  const auto found = constant_arguments(
+      "-- hash.hmac('a')\nx.hash.hmac('b') hash.hmac(c)\nlocal d = hash.hmac( \"md4\", key)\nhash.hmac 'md4'",
+      "hash.hmac");
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].text, "md4");
+  EXPECT_EQ(found[0].line, 3);
 }
 
 Result<std::vector<Module>> read(const std::string& script, std::map<std::string, std::string> files) {

@@ -6,6 +6,7 @@
 #include <lua.hpp>
 
 #include "core/yaml/section.h"
+#include "load/plan/script_scan.h"
 #include "load/script/lua/host.h"
 #include "load/script/lua/prelude.h"
 #include "load/script/lua/state.h"
@@ -248,6 +249,14 @@ yaml::Diagnostic diagnostic(const std::string& file, int line, std::string messa
   return out;
 }
 
+// A digest that no run could compute, where its name is written in the script.
+Status check_digests(std::string_view text, const std::string& name) {
+  for (const plan::ConstantArgument& one : plan::constant_arguments(text, "hash.hmac")) {
+    if (!hash_named(one.text)) return fail(Errc::kInvalid, "{}:{}: {}", name, one.line, no_digest(one.text));
+  }
+  return {};
+}
+
 // A host that has run the code outside of functions in its state; the declarations are on its stack.
 Result<std::unique_ptr<Host>> ran(const plan::Program& script, Permissions may) {
   BW_TRY(auto state, new_state(may));
@@ -255,6 +264,8 @@ Result<std::unique_ptr<Host>> ran(const plan::Program& script, Permissions may) 
   host->state = std::move(state);
   lua_State* lua = host->state.get();
   host->script = &script;
+  BW_RETURN_IF_ERROR(check_digests(*script.text, script.name));
+  for (const plan::Module& module : script.modules) BW_RETURN_IF_ERROR(check_digests(*module.text, module.path));
   push_calls(lua, *host);
   BW_RETURN_IF_ERROR(push_declarations(lua));
   BW_RETURN_IF_ERROR(load_text(lua, *script.text, script.name));

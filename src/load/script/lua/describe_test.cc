@@ -40,6 +40,12 @@ TEST(Describe, texts_and_numbers_come_through_as_they_are) {
       HasSubstr(R"({"a": "\"\\\x0a\x01é", "b": 1000000000, "c": 0.1, "d": true, "e": {}, steps)"));
 }
 
+TEST(Describe, refuses_a_digest_that_does_not_exist) {
+  EXPECT_EQ(described("local w = workflow('w', {vus = 1, duration = '1s'})\n"
+                      "w:step('a', function() hash.hmac('md4', 'key', 'text') end)\n"),
+            "load/shop.lua:2: hash.hmac: 'md4' is no digest; expected: one of md5, sha1, sha256, sha512\n");
+}
+
 TEST(Describe, says_in_which_line_something_is_wrong) {
   EXPECT_EQ(described("local a = 1\nx y"), "load/shop.lua:2: '=' expected near 'y'\n");
   EXPECT_EQ(described("\n\nerror('no')"), "load/shop.lua:3: no\n");

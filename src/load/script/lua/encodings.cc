@@ -1,5 +1,6 @@
 // The functions for scripts on bytes: hash, base64, hex, url.
-#include <array>
+#include <algorithm>
+#include <iterator>
 #include <lua.hpp>
 #include <optional>
 #include <span>
@@ -8,14 +9,13 @@
 
 #include "core/base/encoding.h"
 #include "core/base/hash.h"
+#include "core/yaml/section.h"
+#include "load/scenario/builtins.h"
 #include "load/script/lua/host.h"
 
 namespace bellwether::script::lua {
 
 namespace {
-
-// In the order of HashKind. The null ends the list for Lua.
-constexpr std::array<const char*, 5> kHashes{"md5", "sha1", "sha256", "sha512", nullptr};
 
 std::string_view checked_text(lua_State* state, int index) {
   std::size_t size = 0;
@@ -45,10 +45,15 @@ int transform(lua_State* state) {
 
 int hmac(lua_State* state) {
   Host& host = host_of(state);
-  const auto kind = static_cast<HashKind>(luaL_checkoption(state, 1, nullptr, kHashes.data()));
+  const std::string_view name = checked_text(state, 1);
+  const auto kind = hash_named(name);
+  if (!kind) {
+    refuse(state, no_digest(name));
+    return raise(state);
+  }
   const std::string_view key = checked_text(state, 2);
   const std::string_view text = checked_text(state, 3);
-  host.scratch = hex(hmac_of(kind, key, text));
+  host.scratch = hex(hmac_of(*kind, key, text));
   return push_scratch(state, host);
 }
 
@@ -77,10 +82,21 @@ void push_library(lua_State* state, Host& host, const char* name, std::span<cons
 
 }  // namespace
 
+std::optional<HashKind> hash_named(std::string_view name) {
+  const auto* const found = std::ranges::find(scenario::kHashNames, name);
+  if (found == std::end(scenario::kHashNames)) return std::nullopt;
+  return static_cast<HashKind>(found - std::begin(scenario::kHashNames));
+}
+
+std::string no_digest(std::string_view name) {
+  return fmt::format("hash.hmac: {} is no digest; expected: {}", yaml::in_quotes(name),
+                     yaml::one_of(scenario::kHashNames));
+}
+
 void push_encodings(lua_State* state, Host& host) {
   lua_newtable(state);
-  for (std::size_t i = 0; kHashes[i] != nullptr; ++i) {
-    set_transform(state, host, {kHashes[i], static_cast<Transform>(i)});
+  for (std::size_t i = 0; i < std::size(scenario::kHashNames); ++i) {
+    set_transform(state, host, {scenario::kHashNames[i].data(), static_cast<Transform>(i)});
   }
   set_function(state, host, "hmac", hmac);
   lua_setglobal(state, "hash");

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/hash.h"
 #include "core/base/time.h"
 #include "load/plan/plan.h"
 #include "load/script/lua/state.h"
@@ -141,6 +142,9 @@ class Host {
 // Set the globals of the API. `host` must outlive the state.
 void push_calls(lua_State* state, Host& host);
 void push_encodings(lua_State* state, Host& host);
+// The digest that the first argument of hash.hmac() names; without one, no_digest() is the message.
+std::optional<HashKind> hash_named(std::string_view name);
+std::string no_digest(std::string_view name);
 void push_requests(lua_State* state, Host& host);
 void push_require(lua_State* state, Host& host);
 void push_response_kind(lua_State* state, Host& host);
