@@ -21,7 +21,7 @@ namespace {
 
 constexpr Duration kMaxForward = Duration::seconds(40);  // a watcher may wait for most of it
 constexpr Duration kMaxFetch = Duration::seconds(10);
-// Of all managers together, for a request that nobody holds: a client waits a little longer for its answer.
+// Of all managers together, for a request that none of them holds back: a client waits a little longer for its answer.
 constexpr Duration kMaxAround = Duration::seconds(4);
 constexpr std::size_t kMaxList = 1'000;
 constexpr Duration kSoon = Duration::millis(200);
@@ -350,7 +350,7 @@ task<void> ManagerService::show_last_windows(ManagerService* self, Ticket ticket
 
 task<void> ManagerService::show_bundle(ManagerService* self, Ticket ticket, dispatch::FetchBundle message) {
   const blobs::BlobKey key{message.job, kBundleBlob};
-  auto copy = co_await self->parts_.blobs.get(key, dispatch::JobFence(), self->parts_.runtime.now() + kMaxFetch,
+  auto copy = co_await self->parts_.blobs.get(key, dispatch::JobFence(), self->parts_.runtime.now() + kMaxAround,
                                               self->scope_.cancellation());
   if (!copy) {
     co_return self->answer(ticket, refusal(Refusal::Kind::kUnavailable, copy.error().message, Duration::seconds(1)));

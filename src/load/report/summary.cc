@@ -559,7 +559,7 @@ std::string summary(const RunReport& run, const SummaryOptions& options) {
   write_workers(page, run);
   write_notes(page, run);
   write_losses(page, run);
-  if (!run.confirmed) page.heading("UNCONFIRMED", "all figures above are what arrived; the run may have made more");
+  if (!run.confirmed) page.heading("UNCONFIRMED", "the run may have made more load");
   write_verdict(page, run);
   return page.take();
 }
