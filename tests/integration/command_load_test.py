@@ -107,6 +107,33 @@ workflows:
         self.assertEqual(self.connections(http=", keep_alive: false"), 6)
         self.assertEqual(self.server.requests[-1].header("connection"), "close")
 
+    def test_options_without_effect_are_said(self):
+        url, once = self.server.url, ("-n", "1", "--no-store")
+        place = f"127.0.0.1:{self.server.port}"
+        for arguments, words in (
+                (("--resolve", f"shop.example={place}"), "no URL has the host 'shop.example'"),
+                (("-k",), "only after a redirect to https"), (("--allow-files",), "no script in Lua")):
+            run = self.load(url, *once, *arguments)
+            self.assertIn("warning: ", run.err)
+            self.assertIn(words, run.err)
+        self.assertNotIn("warning", self.load(f"http://shop.example:{self.server.port}/", *once, "--resolve",
+                                              f"shop.example={place}").err)
+        self.assert_refused(self.bellwether("run", url, "--resolve", "http://shop=127.0.0.1"), "is no name of a host")
+        self.assert_refused(self.bellwether("run", url, "--seed", "-1"), "--seed '-1': write a whole number from 0 on")
+        self.assert_refused(self.bellwether("run", url, "-u", "1000001"), "from 1 to 1000000")
+        self.assert_refused(self.bellwether("run", "http://a:b@h/"), "'auth'", "--header 'Authorization")
+
+    def test_a_run_without_measured_requests_says_why(self):
+        run = self.load(f"""\
+workflows:
+  w:
+    executor: per-vu-iterations
+    iterations: 2
+    steps: {{a: {{if: {{"${{vu}}": 7}}, http: {{get: "{self.server.url}"}}}}}}
+""", code=product.ALL_FAILED)
+        self.assertIn("no measured request was made: 'if', 'choose' or a failure left out its steps in each of 2 "
+                      "iterations", run.result["run"]["reason"])
+
     # --- the request log ---
 
     def test_the_request_log_has_a_row_for_each_request(self):

@@ -423,6 +423,7 @@ w:step("b", {after = "a"}, function() http.get("/b") end)
                 ('w:step("a", {requests = {"a"}}, function() end)', "w.lua:3: workflow 'w' has the name 'a' twice"),
                 ('w:step("a", {requests = {"b c"}}, function() end)', "w.lua:3: 'b c' cannot be the name of a request"),
                 ('w:action("a", {requests = {"b"}}, function() end)', "w.lua:3: 'requests' names requests to measure"),
+                ('w:step("a", function() hash.hmac("md4", "", "") end)', "w.lua:3: hash.hmac: 'md4' is no digest"),
                 ("while true do end", "w.lua:3: ran for 1 s without waiting for anything"),
         ):
             with self.subTest(text):

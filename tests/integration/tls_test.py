@@ -84,6 +84,7 @@ defaults: {{http: {{base: "{self.base}", tls: {{ca: certs/ca.pem, certificate: c
 workflows: {{w: {{vus: 1, duration: 1s, steps: {{s: {{http: {{get: /}}}}}}}}}}
 """))
             self.assert_refused(run, *words)
+            self.assert_refused(self.bellwether("check", self.folder / "scenario.yaml"), *words)
         self.assertEqual(nginx.log(), [])
 
     def test_a_server_name_stands_for_the_host(self):
@@ -95,7 +96,14 @@ workflows: {{w: {{vus: 1, duration: 1s, steps: {{s: {{http: {{get: /}}}}}}}}}}
     def test_versions(self):
         self.serve("ssl_protocols TLSv1.2;")
         self.assert_holds(self.once("max_version: 1.2", check='body: {contains: " TLSv1.2 "}'))
-        self.assertEqual(self.once("min_version: 1.3", code=product.ALL_FAILED).errors, {"tls": 1})
+        run = self.once("min_version: 1.3", code=product.ALL_FAILED)
+        self.assertEqual(run.errors, {"tls": 1})
+        self.assertIn("TLS versions", run.out)
+        scenario = self.named(f"""\
+defaults: {{http: {{base: "{self.base}", tls: {{ca: certs/ca.pem, min_version: 1.3}}}}}}
+workflows: {{w: {{vus: 1, duration: 1s, steps: {{s: {{http: {{get: /}}}}}}}}}}
+""")
+        self.assert_refused(self.bellwether("run", scenario, "--check-targets"), "no common version of TLS")
 
     def test_a_version_below_the_best_that_both_speak(self):
         self.serve("ssl_protocols TLSv1.2 TLSv1.3;")

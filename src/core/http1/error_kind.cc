@@ -22,7 +22,7 @@ constexpr std::array<Text, kErrorKinds> kTexts{{
     {"exhausted",
      "this machine ran out of ports or file descriptors, not the target "
      "(raise `ulimit -n` and net.ipv4.ip_local_port_range, or use fewer connections)"},
-    {"tls", "TLS handshake or certificate verification failed (check host name, CA file and expiry)"},
+    {"tls", "TLS handshake or certificate verification failed (check host name, CA file, expiry and TLS versions)"},
     {"tls_timeout", "the TLS handshake did not end in time (target out of CPU, or not speaking TLS on that port?)"},
     {"send", "the request could not be written to the connection"},
     {"reset", "connection reset after the request was sent (crash, or a limit of the target?)"},

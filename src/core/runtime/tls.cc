@@ -400,9 +400,15 @@ std::string handshake_failure(const TlsStream& stream, const std::string& peer, 
   }
   if (code == Errc::kReset) return peer + " closed the connection during the TLS handshake";
   if (code != Errc::kTls) return fmt::format("the connection to {} failed during the TLS handshake", peer);
-  const bool no_tls = ERR_GET_REASON(ERR_peek_error()) == SSL_R_WRONG_VERSION_NUMBER;
-  return fmt::format("the TLS handshake with {} failed: {}{}", peer, tls_error_text(),
-                     no_tls ? "; does it speak TLS on this port?" : "");
+  std::string_view hint;
+  switch (ERR_GET_REASON(ERR_peek_error())) {
+    case SSL_R_WRONG_VERSION_NUMBER: hint = "; does it speak TLS on this port?"; break;
+    case SSL_R_TLSV1_ALERT_PROTOCOL_VERSION:
+    case SSL_R_UNSUPPORTED_PROTOCOL:
+    case SSL_R_WRONG_SSL_VERSION: hint = "; the two sides permit no common version of TLS"; break;
+    default: break;
+  }
+  return fmt::format("the TLS handshake with {} failed: {}{}", peer, tls_error_text(), hint);
 }
 
 task<Result<std::unique_ptr<Stream>>> shake_hands(Runtime& runtime, std::unique_ptr<TlsStream> stream, std::string peer,
