@@ -105,6 +105,8 @@ class MadeUpAssignment final : public node::AssignmentProcess {
     life_ = live();
   }
 
+  // There is no load that a late worker could go on with.
+  void permit(Instant) override {}
   void begin(Instant start, Duration resume_at) override {
     start_ = start;
     second_ = static_cast<uint64_t>(resume_at / kSecond);
@@ -239,6 +241,7 @@ class Worker final {
     node::WorkerSettings settings;
     settings.cpus = {0};
     service_ = std::make_unique<node::WorkerService>(runtime, *links_, router_, callback_to<&Worker::managers>(*this),
+                                                     callback_to<&cluster::MembershipDriver::find>(*membership_),
                                                      crowd.assignments, std::move(settings),
                                                      callback_to<&Worker::on_note>(*this));
   }

@@ -267,10 +267,9 @@ std::vector<cluster::PeerAddress> WorkerRole::managers() const {
 
 task<Status> WorkerRole::prepare(const NodeTools& tools) {
   members_ = &tools.members;
-  service_ = std::make_unique<WorkerService>(tools.runtime, tools.port.links(), tools.port.router(),
-                                             callback_to<&WorkerRole::managers>(*this),
-                                             callback_to<&NodeMembers::find>(tools.members), *assignments_, settings_,
-                                             callback_to<&NodeLog::note>(tools.log));
+  service_ = std::make_unique<WorkerService>(
+      tools.runtime, tools.port.links(), tools.port.router(), callback_to<&WorkerRole::managers>(*this),
+      callback_to<&NodeMembers::find>(tools.members), *assignments_, settings_, callback_to<&NodeLog::note>(tools.log));
   co_return Status();
 }
 

@@ -58,6 +58,7 @@ class EngineAssignment final : public node::AssignmentProcess, public vuser::Win
         *this, window_.get());
     life_ = live();
   }
+  void permit(Instant) override {}  // the manager of this test gives none
   void begin(Instant start, Duration) override {
     start_ = start;
     begun_.set();
@@ -137,11 +138,12 @@ task<void> live_as_worker(runtime::Runtime& runtime, void* context) {
   node::TestNode node(runtime, "w1", wire::Role::kWorker, stage.worker.endpoint, node::kJobMessages);
   node::TestManagers managers;
   managers.all = {stage.manager};
+  node::TestWorkers workers;
   EngineAssignments assignments(runtime, stage);
   node::WorkerNotes notes;
   node::WorkerSettings settings;
   settings.cpus = {0, 1};
-  node::WorkerService service(runtime, *node.links, node.router, managers, assignments, settings, notes);
+  node::WorkerService service(runtime, *node.links, node.router, managers, workers, assignments, settings, notes);
   co_await service.run(node.scope.cancellation());
 }
 

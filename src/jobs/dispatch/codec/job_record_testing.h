@@ -142,7 +142,8 @@ inline JobRecord AnyRecord::record() {
     out.findings.push_back(finding());
     out.findings.back().worker = text();
   }
-  for (std::size_t i = small(kMaxWitnesses); i > 0; --i) out.witnesses.push_back({flip() ? "w1" : name(), prng_.next() | 1});
+  for (std::size_t i = small(kMaxWitnesses); i > 0; --i)
+    out.witnesses.push_back({flip() ? "w1" : name(), prng_.next() | 1});
   return out;
 }
 
