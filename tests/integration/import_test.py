@@ -11,7 +11,7 @@ from lib.server import Served
 from lib.target import Target
 
 # What the two clients say of themselves and of their connection.
-OWN = {"user-agent", "accept", "host", "connection", "accept-encoding", "content-length"}
+OWN = {"user-agent", "accept", "host", "connection", "accept-encoding", "content-length", "expect"}
 
 COMMANDS = [
     "curl 'URL/items?q=a%20b&x=1'",

@@ -10,6 +10,7 @@ namespace {
 // Clocks of two machines run apart by less, and a process that reads its clock goes on for less.
 constexpr int64_t kDriftOf = 100;
 constexpr Duration kMargin = Duration::millis(100);
+constexpr Duration kLookAtDoubted = Duration::seconds(1);
 
 }  // namespace
 
@@ -118,6 +119,13 @@ std::vector<LoadFence::Gone> LoadFence::look(Instant now, JobEffects& out) {
     } else {
       next_ = std::min(next_, at);
     }
+  }
+  // Nobody is to run the rest of what is past: a dead worker need not stop first.
+  for (const AssignmentRecord& assignment : book_.record.assignments) {
+    const auto found = lives_.find({assignment.worker, assignment.life});
+    if (!is_live(assignment) || found == lives_.end() || !found->second.doubted) continue;
+    if (!may_run(now, assignment)) gone.push_back({{assignment.worker, assignment.life}, "it is dead"});
+    next_ = std::min(next_, now + kLookAtDoubted);
   }
   return gone;
 }

@@ -131,6 +131,13 @@ TEST_F(LoadFenceTest, a_doubt_of_the_members_begins_the_denials_at_once) {
   EXPECT_EQ(pass(Duration::millis(200), {4}), Names{"w4"});
 }
 
+TEST_F(LoadFenceTest, a_dead_worker_keeps_nobody_from_the_end) {
+  EXPECT_TRUE(fence_.doubt(now_, "w4"));
+  EXPECT_EQ(pass(Duration::seconds(30), {4}), Names()) << "nobody has denied";
+  book_.spec[0].length = Duration::seconds(20);
+  EXPECT_EQ(pass(Duration::seconds(1), {4}).front(), "w4");
+}
+
 TEST_F(LoadFenceTest, what_has_not_begun_has_nothing_to_wait_for) {
   AssignmentRecord& one = book_.record.assignments[4];
   one.streams = false;

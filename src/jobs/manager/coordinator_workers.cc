@@ -238,6 +238,7 @@ task<void> JobCoordinator::adopt(JobCoordinator* self, std::string worker) {
           self->say("not_adopted", fmt::format("worker '{}' does not list its assignments: {}", worker, told), true);
         }
         // What it may run moves when it holds no permit any more.
+        if (self->parts_.cluster_view.is_gone(worker)) self->doubted(worker, "it is gone");
         return false;
       });
 }

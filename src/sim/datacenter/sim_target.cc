@@ -105,7 +105,7 @@ void send(std::vector<Sent>& all, const Sent& one) {
   all.back().due_to = one.due_to;
 }
 
-std::string excess_of(const JobStory& job) {
+std::string excess_of(const JobStory& job, bool with_arrivals) {
   for (auto a = job.assignments.begin(); a != job.assignments.end(); ++a) {
     for (auto b = std::next(a); b != job.assignments.end(); ++b) {
       const dispatch::PartRange& first = a->second.parts;
@@ -117,7 +117,7 @@ std::string excess_of(const JobStory& job) {
       if (std::string wrong = overlap_of(job, a->first, b->first); !wrong.empty()) return wrong;
     }
   }
-  for (uint16_t w = 0; w < job.spec.size(); ++w) {
+  for (uint16_t w = 0; with_arrivals && w < job.spec.size(); ++w) {
     if (!has_arrivals(job.spec[w])) continue;
     for (uint32_t part = 0; part < parts_of_workflow(job, w); ++part) {
       const Duration twice = walk(sent_of(job, w, part), job.spec[w].length, [](Duration, Duration) {});

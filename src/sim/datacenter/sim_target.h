@@ -29,7 +29,9 @@ void send(std::vector<Sent>& all, const Sent& one);
 inline constexpr Duration kClocksApart = Duration::millis(500);
 
 // The first broken rule; empty: all hold. excess_of() judges a job at any time, shortfall_of() one that has ended.
-std::string excess_of(const JobStory& job);
+// `with_arrivals`: no arrival comes twice either. An owner that finds no worker which knows the run takes its clock
+// from the wall clock, so this holds after a single fault only.
+std::string excess_of(const JobStory& job, bool with_arrivals);
 std::string shortfall_of(const JobStory& job);
 // The planned time that the target did not get of a part, of the part that lacks most.
 Duration most_missing(const JobStory& job);
