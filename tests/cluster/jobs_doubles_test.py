@@ -17,13 +17,14 @@ class Doubles(jobs.Test):
 
     def test_the_owner_and_a_worker_are_killed_at_once(self):
         cluster, owner = self.at_work(3, workers=4)
-        client = cluster.run_on_all(2, cluster.scenario(rate=80, seconds=14))
+        # The next owner counts permits from when it takes over, and they last 10 s here.
+        client = cluster.run_on_all(2, cluster.scenario(rate=80, seconds=40))
         cluster.running["w2"].kill()
         cluster.running[owner].kill()
         result = self.ended(client, jobs.LOST)
         self.assertEqual({one["ratio"] for one in result["lost"]}, {0.25})
-        self.assert_accounted(result, 14, 80)
-        self.assert_steady(result, 14)
+        self.assert_accounted(result, 40, 80)
+        self.assert_steady(result, 40)
         # The owner may have lived to give the assignment away, and have died before its word was heard:
         # `assignment_lost`. The next one may ask the dead worker before it hears of its death: `assignment_refused`.
         kinds = set(jobs.kinds(result)) - {"assignment_lost", "assignment_refused"}

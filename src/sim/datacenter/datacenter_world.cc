@@ -462,6 +462,8 @@ constexpr int64_t kNothing = 0;
 constexpr int64_t kLostOfChild = 1500;
 constexpr int64_t kLostOfDead = 3000;
 constexpr int64_t kLostOfSilent = 5000;
+// Its reports still reach the owner, which cannot know that no answer arrives, until it has stopped by itself.
+constexpr int64_t kLostOfDeaf = 8000;
 template <int64_t kMost, auto kFault>
 bool strike_alone(FenceWorld& w) {
   return w.most(Duration::millis(kMost), w.strike(kFault));
@@ -475,13 +477,15 @@ constexpr auto kFenceFaults = std::to_array<Fault<FenceWorld>>({
     {1, "a worker is slow", &strike_alone<kLostOfSilent, &OfWorkers::slow_down>},
     {1, "the process of an assignment is killed", &strike_alone<kLostOfChild, &OfWorkers::kill_child>},
     {2, "a worker is cut off", &strike_alone<kLostOfSilent, &OfWorkers::cut_off>},
-    {1, "nothing reaches a worker", &strike_alone<kLostOfSilent, &OfWorkers::cut_its_inputs>},
+    {1, "nothing reaches a worker", &strike_alone<kLostOfDeaf, &OfWorkers::cut_its_inputs>},
     {1, "nothing leaves a worker", &strike_alone<kLostOfSilent, &OfWorkers::cut_its_outputs>},
     {2, "a worker and the owner of its job are cut off from each other",
      &strike_alone<kLostOfSilent, &OfWorkers::cut_from_owner>},
     {1, "a worker is cut off from the other workers", &strike_alone<kNothing, &OfWorkers::cut_from_workers>},
-    {1, "the owner of a job is killed", [](FenceWorld& w) { return w.most({}, w.strike_owner(&MachineWorld::kill)); }},
-    {1, "the owner of a job is paused", [](FenceWorld& w) { return w.most({}, w.strike_owner(&MachineWorld::pause)); }},
+    {2, "the owner of a job is killed or paused",
+     [](FenceWorld& w) {
+       return w.most({}, w.strike_owner(w.now().ns() % 2 == 0 ? &MachineWorld::kill : &MachineWorld::pause));
+     }},
     {1, "all managers lose their power", [](FenceWorld& w) { return w.most({}, w.strike_all_managers()); }},
 });
 
