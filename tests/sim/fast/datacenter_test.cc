@@ -12,7 +12,7 @@ WorldTest world_test() {
   return {.worlds = {datacenter_worlds()[0], datacenter_worlds()[2]},
           .runs = 1,
           .every = 5,
-          .seeds_for_mistake = 80,
+          .seeds_for_mistake = 200,
           .probes = {"datacenter: a context is made", "datacenter: an assignment stops because its permit has ended"}};
 }
 
