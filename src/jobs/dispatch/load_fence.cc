@@ -103,7 +103,8 @@ std::vector<LoadFence::Gone> LoadFence::look(Instant now, JobEffects& out) {
   std::vector<Gone> gone;
   next_ = Instant::never();
   if (book_.rules.permit == Duration::zero()) return gone;
-  for (const auto& one : runners(now)) {
+  const auto running = runners(now);
+  for (const auto& one : running) {
     const Witness who{one.first, one.second};
     // A worker that has begun had told this owner that it is ready.
     Life& life = lives_.try_emplace(one, Life{.heard = now}).first->second;
@@ -120,11 +121,11 @@ std::vector<LoadFence::Gone> LoadFence::look(Instant now, JobEffects& out) {
       next_ = std::min(next_, at);
     }
   }
-  // Nobody is to run the rest of what is past: a dead worker need not stop first.
+  // Nobody is to run the rest of what is past: a dead worker need not stop first, unless it may run something else.
   for (const AssignmentRecord& assignment : book_.record.assignments) {
     const auto found = lives_.find({assignment.worker, assignment.life});
     if (!is_live(assignment) || found == lives_.end() || !found->second.doubted) continue;
-    if (!may_run(now, assignment)) gone.push_back({{assignment.worker, assignment.life}, "it is dead"});
+    if (!running.contains(found->first)) gone.push_back({{assignment.worker, assignment.life}, "it is dead"});
     next_ = std::min(next_, now + kLookAtDoubted);
   }
   return gone;

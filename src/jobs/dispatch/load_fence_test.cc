@@ -138,6 +138,18 @@ TEST_F(LoadFenceTest, a_dead_worker_keeps_nobody_from_the_end) {
   EXPECT_EQ(pass(Duration::seconds(1), {4}).front(), "w4");
 }
 
+TEST_F(LoadFenceTest, what_is_past_does_not_take_along_what_still_runs) {
+  book_.spec.push_back(load_spec("short", Duration::seconds(20)));
+  book_.record.workflows.push_back({.state = WorkflowState::kRunning, .parts = 1, .begun = true});
+  AssignmentRecord past = book_.record.assignments[4];
+  past.id = AssignmentId(++book_.record.last_assignment);
+  past.workflow = 1;
+  past.parts = {0, 1, 1};
+  book_.record.assignments.push_back(past);
+  EXPECT_TRUE(fence_.doubt(now_, "w4"));
+  EXPECT_EQ(pass(Duration::seconds(40), {4}), Names()) << "nobody has denied what still runs";
+}
+
 TEST_F(LoadFenceTest, what_has_not_begun_has_nothing_to_wait_for) {
   AssignmentRecord& one = book_.record.assignments[4];
   one.streams = false;
