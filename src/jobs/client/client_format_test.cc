@@ -36,6 +36,32 @@ metrics::Window second_of(const plan::Plan& plan, uint64_t second) {
   return out;
 }
 
+TEST(ClientWords, events_that_were_left_out_are_counted_where_they_were) {
+  dispatch::JobRecord record;
+  for (int64_t i = 0; i < 200; ++i) record.events.push_back({Duration::seconds(i), "scaled", "x"});
+  EXPECT_EQ(node::events_of(record).size(), 200U);
+  record.events_dropped = 1234;
+  const std::vector<dispatch::JobEvent> events = node::events_of(record);
+  ASSERT_EQ(events.size(), 201U);
+  EXPECT_EQ(events[100],
+            (dispatch::JobEvent{Duration::seconds(100), "events_left_out", "1,234 events from here on are left out"}));
+}
+
+TEST(ClientWords, the_rate_of_a_step_is_per_second_in_which_its_workflow_ran) {
+  const plan::Plan plan = two_workflows();
+  aggregate::Totals totals(plan);
+  for (const uint64_t second : {0, 1}) {
+    metrics::Window window = second_of(plan, second);
+    window.workflows[second].ran = Duration::millis(500);
+    for (std::size_t s = 0; s < 2; ++s) window.steps[s].count = s == second ? 100 : 0;
+    totals.add(window);
+  }
+  const Figures figures = figures_of(totals);
+  EXPECT_DOUBLE_EQ(figures.rate_per_s, 100);
+  EXPECT_DOUBLE_EQ(figures.steps.at(0).rate_per_s, 200);
+  EXPECT_DOUBLE_EQ(figures.steps.at(1).rate_per_s, 200);
+}
+
 TEST(ClientWords, figures_are_those_of_all_samples_and_of_each_step) {
   const plan::Plan plan = two_workflows();
   const Figures figures = figures_of(plan, second_of(plan, 3), Duration::millis(500));
