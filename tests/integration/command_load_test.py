@@ -59,8 +59,8 @@ class CommandLoad(Served):
     def test_a_rate_of_a_workflow_is_of_the_time_in_which_it_ran(self):
         steps = f"steps: {{s: {{http: {{get: '{self.server.url}/'}}}}}}"
         text = f"""workflows:
-  first: {{rate: 50/s, duration: 1s, {steps}}}
-  second: {{rate: 50/s, duration: 1s, start_time: 2s, {steps}}}
+  first: {{rate: 50/s, duration: 1s, vus: 20, {steps}}}
+  second: {{rate: 50/s, duration: 1s, vus: 20, start_time: 2s, {steps}}}
 thresholds:
   http_reqs: rate<40
   "http_reqs{{workflow:first}}": rate>=45

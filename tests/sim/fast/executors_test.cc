@@ -61,8 +61,8 @@ void expect_near(Duration seen, Duration wanted, const std::string& what) {
 
 TEST(Executors, the_time_of_a_workflow_is_from_its_start_time_to_its_last_response) {
   Ground ground(1, R"(workflows:
-  early: {rate: 10/s, duration: 1500ms, steps: {one: {http: {get: "http://10.0.0.1/early"}}}}
-  late: {rate: 10/s, duration: 3s, start_time: 2300ms, steps: {one: {http: {get: "http://10.0.0.1/late"}}}}
+  early: {rate: 10/s, duration: 1500ms, vus: 9, steps: {one: {http: {get: "http://10.0.0.1/early"}}}}
+  late: {rate: 10/s, duration: 3s, start_time: 2300ms, vus: 9, steps: {one: {http: {get: "http://10.0.0.1/late"}}}}
   # Nothing begins in the second and in the third second.
   slow: {vus: 1, duration: 4s, steps: {one: {http: {get: "http://10.0.0.1/slow"}, think: 3s}}}
 )");
