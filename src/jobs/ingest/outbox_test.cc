@@ -41,8 +41,8 @@ TEST_F(OutboxTest, sends_a_few_ahead_and_forgets_what_is_durable) {
 TEST_F(OutboxTest, a_lower_limit_merges_what_is_kept) {
   measure(40);
   const std::size_t before = outbox_.bytes();
-  outbox_.limit(before / 4);
-  EXPECT_LE(outbox_.bytes(), before / 4);
+  outbox_.limit(before / 2);
+  EXPECT_LE(outbox_.bytes(), before / 2);
   EXPECT_EQ(outbox_.last_number(), 40u);
   EXPECT_EQ(send().back().second, 40u);
 }
