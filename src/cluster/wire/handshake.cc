@@ -171,7 +171,8 @@ Agreed Opener::on_answer(const Keyring& keyring, MutableBytes answer, const Proo
   const Digest welcome = sha256(answer);
   const Refusal opened = header.key == key_ ? open(keyring, header, answer, hello) : Refusal::kUnknownKey;
   if (opened != Refusal::kNone) {
-    return declined(opened, "the answer to the hello cannot be decrypted with the secret in use, " + key_name(key_));
+    return declined(opened,
+                    "its secret differs from this node's, " + key_name(key_) + ": give both the same secret.file");
   }
   const Bytes text = envelope_text(answer);
   if (header.kind == HeaderKind::kRefused) {
@@ -200,7 +201,8 @@ Acceptor::Answer Acceptor::on_hello(const HandshakeSettings& settings, const Key
   if (header.kind != HeaderKind::kHello) return {{}, declined(Refusal::kUnexpected, "the first frame is not a hello")};
   const Digest asked = sha256(hello);
   const Refusal opened = open(keyring, header, hello, {});
-  if (opened != Refusal::kNone) return {{}, declined(opened, "no known secret decrypts the hello")};
+  if (opened != Refusal::kNone)
+    return {{}, declined(opened, "its secret differs from this node's: give both the same secret.file")};
 
   const auto answer = [&](HeaderKind kind, const std::string& text) {
     return envelope_of(keyring, header_of(settings, kind, header.key, session), as_bytes(text), asked);

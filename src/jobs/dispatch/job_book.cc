@@ -346,11 +346,15 @@ void JobBook::set(Instant now, AssignmentRecord& assignment, AssignmentState sta
 
 void JobBook::add_event(Instant now, std::string kind, std::string detail) {
   changed = true;
-  if (record.events.size() >= kMaxJobEvents) {
+  std::vector<JobEvent>& events = record.events;
+  if (events.size() >= kMaxJobEvents) {
+    // A flood of one kind displaces its own.
+    const auto newer = events.begin() + kMaxJobEvents / 2;
+    const auto alike = std::ranges::find(newer, events.end(), kind, &JobEvent::kind);
+    events.erase(alike != events.end() ? alike : newer);
     ++record.events_dropped;
-    return;
   }
-  record.events.push_back({elapsed(now), std::move(kind), cut(std::move(detail))});
+  events.push_back({elapsed(now), std::move(kind), cut(std::move(detail))});
 }
 
 void JobBook::flush(JobEffects& out) {

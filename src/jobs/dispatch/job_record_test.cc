@@ -4,8 +4,25 @@
 #include <limits>
 #include <set>
 
+#include "jobs/dispatch/job_testing.h"
+
 namespace bellwether::dispatch {
 namespace {
+
+TEST(JobBook, of_many_events_the_first_and_the_newest_stay_and_a_flood_displaces_its_own_kind) {
+  JobBook book{{load_spec("browse", Duration::minutes(10))}, JobRules(), JobRecord()};
+  for (std::size_t i = 0; i < kMaxJobEvents; ++i) book.add_event(Instant(), i == 150 ? "worker_lost" : "scaled", "a");
+  for (std::size_t i = 0; i < 1000; ++i) book.add_event(Instant(), "scaled", std::to_string(i));
+  const std::vector<JobEvent>& events = book.record.events;
+  EXPECT_EQ(events.size(), kMaxJobEvents);
+  EXPECT_EQ(book.record.events_dropped, 1000u);
+  EXPECT_EQ(events[kMaxJobEvents / 2 - 1].detail, "a");
+  EXPECT_EQ(events[kMaxJobEvents / 2].kind, "worker_lost");
+  EXPECT_EQ(events.back().detail, "999");
+  book.add_event(Instant(), "stopping", "by a person");
+  EXPECT_EQ(events.back().kind, "stopping");
+  EXPECT_EQ(events[kMaxJobEvents / 2].kind, "scaled") << "of a kind that has none among the newer ones the oldest goes";
+}
 
 // Two workflows, and an assignment in each state.
 JobRecord good_record() {
