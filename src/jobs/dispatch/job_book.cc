@@ -204,7 +204,7 @@ void JobBook::write_losses(uint16_t workflow, const std::vector<uint32_t>& parts
   if (spec[workflow].counted) return;
   const bool once = spec[workflow].length == Duration::zero();
   const Duration begin = seconds(record.workflows[workflow].base_second);
-  std::map<Duration, std::pair<uint32_t, std::string>> lost;  // from when: number of parts, cause
+  std::map<std::pair<Duration, std::string>, uint32_t> lost;  // from when, and the cause: number of parts
   for (const uint32_t part : parts) {
     const AssignmentRecord* last = nullptr;
     for (const AssignmentRecord& assignment : record.assignments) {
@@ -213,11 +213,11 @@ void JobBook::write_losses(uint16_t workflow, const std::vector<uint32_t>& parts
       if (had && (last == nullptr || assignment.lost_from >= last->lost_from)) last = &assignment;
     }
     if (last == nullptr && once) continue;
-    auto& [count, who] = lost[last == nullptr ? begin : last->lost_from];
-    ++count;
-    who = last == nullptr ? "no worker had started it" : how_lost(*last);
+    ++lost[last == nullptr ? std::pair(begin, std::string("no worker had started it"))
+                           : std::pair(last->lost_from, how_lost(*last))];
   }
-  for (const auto& [from, what] : lost) add_loss(workflow, what.second, what.first, from, std::max(from, until));
+  for (const auto& [what, count] : lost)
+    add_loss(workflow, what.second, count, what.first, std::max(what.first, until));
 }
 
 void JobBook::lose_gaps(uint16_t workflow, const std::vector<uint32_t>& parts, Duration until) {
