@@ -25,10 +25,11 @@ std::string cut(std::string text) {
 
 }  // namespace
 
+// Their numbers ascend.
 const AssignmentRecord* JobBook::find(AssignmentId assignment) const {
-  const auto at = std::find_if(record.assignments.begin(), record.assignments.end(),
-                               [assignment](const AssignmentRecord& one) { return one.id == assignment; });
-  return at == record.assignments.end() ? nullptr : &*at;
+  const auto at = std::lower_bound(record.assignments.begin(), record.assignments.end(), assignment,
+                                   [](const AssignmentRecord& one, AssignmentId id) { return one.id < id; });
+  return at == record.assignments.end() || at->id != assignment ? nullptr : &*at;
 }
 
 bool JobBook::has_live(uint16_t workflow) const {
@@ -37,12 +38,13 @@ bool JobBook::has_live(uint16_t workflow) const {
   });
 }
 
-uint32_t JobBook::parts_on(const std::string& worker) const {
-  uint32_t sum = 0;
+std::map<std::string_view, uint32_t> JobBook::parts_by_worker(std::optional<uint16_t> workflow) const {
+  std::map<std::string_view, uint32_t> sums;
   for (const AssignmentRecord& assignment : record.assignments) {
-    if (is_live(assignment) && assignment.worker == worker) sum += assignment.parts.count;
+    if (is_live(assignment) && assignment.workflow == workflow.value_or(assignment.workflow))
+      sums[assignment.worker] += assignment.parts.count;
   }
-  return sum;
+  return sums;
 }
 
 std::vector<AssignmentId> JobBook::followers_of(AssignmentId from) const {

@@ -2,6 +2,7 @@
 // thread.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -32,6 +33,9 @@ class JobPool {
   JobPool(JobBook& book, Prng prng) : book_(book), prng_(prng) {}
 
   void take_in(std::vector<WorkerSight> workers) { workers_ = std::move(workers); }
+  bool any_leaves() const {
+    return std::any_of(workers_.begin(), workers_.end(), [](const WorkerSight& worker) { return worker.leaves; });
+  }
   const std::vector<WorkerSight>& workers() const { return workers_; }
   bool usable(Instant now, const WorkerSight& worker) const;
   void exclude(Instant now, const AssignmentRecord& assignment);

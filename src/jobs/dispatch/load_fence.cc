@@ -68,8 +68,9 @@ bool LoadFence::is_silent(const Witness& one) const {
 void LoadFence::denied(Instant now, const Witness& silent, const std::string& witness, Duration rest) {
   const auto found = lives_.find({silent.worker, silent.life});
   if (found == lives_.end()) return;
-  found->second.denied.try_emplace(witness, since(now, rest));
-  next_ = now;
+  Life& life = found->second;
+  life.denied.try_emplace(witness, since(now, rest));
+  if (life.silent) next_ = std::min(next_, ends(silent, life));
 }
 
 void LoadFence::process_ended(Instant now, const std::string& worker, uint64_t life) {
