@@ -64,8 +64,11 @@ Declined judge(const HandshakeSettings& settings, const Announced& peer, bool pe
             {self.environment, other.environment}};
   }
   if (peer.version.major != settings.self.version.major) {
-    return {Refusal::kVersion, fmt::format("this node uses protocol {}, not {}; upgrade in steps of one major version",
-                                           to_string(settings.self.version), to_string(peer.version))};
+    return {
+        Refusal::kVersion,
+        fmt::format("this node uses protocol {}, the other one {}, and versions with different major numbers cannot "
+                    "work together: stop all nodes of the cluster, and start them with one version",
+                    to_string(settings.self.version), to_string(peer.version))};
   }
   if (other.node == self.node) {
     return {Refusal::kOwnName,
@@ -140,14 +143,10 @@ ConnectionKeys connection_keys(const Keyring& keyring, KeyId key, const SessionI
 }
 
 Agreement agreement(const HandshakeSettings& settings, Announced peer, const Proof& claims, KeyId key) {
-  const auto shared = common(settings.self.version, Capabilities::named(settings.self.capabilities), peer.version,
-                             Capabilities::named(peer.capabilities));
-  check(shared.has_value(), "majors were compared");
   Agreement made;
+  made.version = std::min(settings.self.version, peer.version);
   made.peer = std::move(peer);
   made.role_proven = claims.has_value();
-  made.version = shared->version;
-  made.capabilities = shared->capabilities;
   made.key = key;
   return made;
 }

@@ -62,11 +62,15 @@ bool JobPool::is_leaving(const AssignmentRecord& assignment) const {
 std::vector<Witness> JobPool::witnesses(Instant now) const {
   std::vector<Witness> out;
   const auto parts = book_.parts_by_worker();
-  for (const bool has_parts : {true, false}) {
-    for (const WorkerSight& worker : workers_) {
-      if (out.size() == kMaxWitnesses) break;
-      if (parts.contains(worker.name) == has_parts && usable(now, worker)) out.push_back({worker.name, worker.life});
+  for (const bool permits : {true, false}) {
+    for (const bool has_parts : {true, false}) {
+      for (const WorkerSight& worker : workers_) {
+        if (out.size() == kMaxWitnesses) break;
+        const bool next = worker.permits == permits && parts.contains(worker.name) == has_parts;
+        if (next && usable(now, worker)) out.push_back({worker.name, worker.life});
+      }
     }
+    if (!out.empty()) break;
   }
   if (out.size() % 2 == 0 && !out.empty()) out.pop_back();
   return out;
@@ -127,6 +131,7 @@ void JobPool::offer(Instant now, uint16_t workflow, const WorkerSight& worker, P
   assignment.cores = cores;
   assignment.squeeze = squeeze;
   assignment.follows = follows;
+  assignment.unfenced = !worker.permits;
   for (const uint32_t part : parts_of(parts)) assignment.iterations += book_.iterations_of(workflow, part);
   book_.since[assignment.id] = now;
   book_.to_hold.push_back(job_effect::Offer{assignment.id});

@@ -165,6 +165,7 @@ struct AssignmentRecord {
   Duration extended;         // their sum
   uint64_t iterations = 0;   // how many it may begin, if its workflow counts them
   uint64_t left = 0;         // once it is gone: those that it did not begin, and others may
+  bool unfenced = false;     // its worker does not say that it makes load only while it holds a permit
   bool operator==(const AssignmentRecord&) const = default;
 };
 
