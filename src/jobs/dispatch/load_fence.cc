@@ -70,7 +70,8 @@ void LoadFence::denied(Instant now, const Witness& silent, const std::string& wi
   if (found == lives_.end()) return;
   Life& life = found->second;
   life.denied.try_emplace(witness, since(now, rest));
-  if (life.silent) next_ = std::min(next_, ends(silent, life));
+  // The look then finds whether it keeps permits at all.
+  if (life.silent) next_ = std::min(next_, ends(silent, life, false));
 }
 
 void LoadFence::process_ended(Instant now, const std::string& worker, uint64_t life) {

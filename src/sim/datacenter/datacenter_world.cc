@@ -506,7 +506,7 @@ constexpr int64_t kLostOfChild = 1500;
 constexpr int64_t kLostOfDead = 3000;
 constexpr int64_t kLostOfSilent = 5000;
 // Its reports still reach the owner, which cannot know that no answer arrives, until it has stopped by itself.
-constexpr int64_t kLostOfDeaf = 8000;
+constexpr int64_t kLostOfDeaf = 10000;
 template <int64_t kMost, auto kFault>
 bool strike_alone(FenceWorld& w) {
   return w.most(Duration::millis(kMost), w.strike(kFault));
