@@ -109,7 +109,7 @@ bool JobPool::place(Instant now, uint16_t workflow, const std::vector<uint32_t>&
         const auto count = static_cast<uint32_t>(after - at);
         const uint32_t own = std::min(cores, count);
         cores -= own;
-        // Without a free core, it assignments the core with the fewest parts.
+        // Without a free core, it shares the core that has the fewest parts.
         offer(now, workflow, *one.worker, {parts[at], count, record_.workflows[workflow].parts}, std::max(own, 1U),
               squeeze, follows);
         at = after;
