@@ -134,6 +134,7 @@ void Engine::let_go(const std::shared_ptr<Following>& following) {
   following->wait(Following::Until::kStopped, std::nullopt);
 }
 
+// Ids of jobs and clients that nobody can guess.
 uint64_t Engine::draw() {
   uint64_t drawn = 0;
   if (::getrandom(&drawn, sizeof drawn, 0) == sizeof drawn) return drawn;

@@ -25,7 +25,7 @@ std::string cut(std::string text) {
 
 }  // namespace
 
-// Their numbers ascend.
+// Their numbers ascend (check_record()).
 const AssignmentRecord* JobBook::find(AssignmentId assignment) const {
   const auto at = std::lower_bound(record.assignments.begin(), record.assignments.end(), assignment,
                                    [](const AssignmentRecord& one, AssignmentId id) { return one.id < id; });

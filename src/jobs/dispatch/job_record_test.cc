@@ -107,7 +107,8 @@ TEST(JobRecord, workflows_that_cannot_be_are_refused) {
 TEST(JobRecord, assignments_that_cannot_be_are_refused) {
   EXPECT_TRUE(refuses([](auto& s) { s.assignments[1].id = AssignmentId(); }, "assignment 0 with an id"));
   EXPECT_TRUE(refuses([](auto& s) { s.last_assignment = 5; }, "assignment 6 with an id"));
-  EXPECT_TRUE(refuses([](auto& s) { s.assignments[1].id = AssignmentId(1); }, "two assignments with one id"));
+  EXPECT_TRUE(refuses([](auto& s) { s.assignments[1].id = AssignmentId(1); }, "ids do not ascend"));
+  EXPECT_TRUE(refuses([](auto& s) { std::swap(s.assignments[0].id, s.assignments[1].id); }, "ids do not ascend"));
   EXPECT_TRUE(refuses([](auto& s) { s.assignments[0].workflow = 2; }, "assignment 1 with a workflow"));
   EXPECT_TRUE(
       refuses([](auto& s) { s.assignments[0].worker.clear(); }, "assignment 1 with an invalid name of a worker"));

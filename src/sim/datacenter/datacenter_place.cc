@@ -77,8 +77,7 @@ class Sight final : public node::NodeRole {
     } else if (roles_.manager != nullptr && CarelessService::is_manager(*place_.stage)) {
       be_careless(cluster::message_type::kDispatch, const_cast<node::ManagerService&>(roles_.manager->service()));
     } else if (roles_.registers != nullptr && CarelessService::is_replica(*place_.stage)) {
-      // That lines are a service is for their router alone, which only a cast of this style gets around.
-      be_careless(cluster::message_type::kJobs, (cluster::Service&)roles_.registers->lines());  // NOLINT
+      be_careless(cluster::message_type::kJobs, roles_.registers->lines());
     }
     co_return Status();
   }

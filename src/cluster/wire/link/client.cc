@@ -34,8 +34,7 @@ std::string broken(const Endpoint& to, Errc why, const Stream& stream, bool secu
   }
   return fmt::format(
       "{} closed the connection during the handshake; probable causes: its secret differs from this node's (give both "
-      "the "
-      "same secret.file), {}or too many connections; its log says which",
+      "the same secret.file), {}or too many connections; its log says which",
       to.to_string(), secured ? "" : "a missing certificate (tls.certificate), ");
 }
 
