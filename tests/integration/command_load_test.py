@@ -102,7 +102,8 @@ workflows: {{w: {{vus: 1, iterations: 1, steps: {{s: {{http: {{get: "{url}"}}}}}
                                 "=" not in place else "wrong address 'elsewhere'")
 
     def test_users_may_have_addresses_of_their_own(self):
-        self.load(self.server.url, "-n", "6", "-u", "3", "--cores", "2", "--local-ips", "127.0.0.4/31, 127.0.0.9, 192.0.2.1")
+        local = "127.0.0.4/31, 127.0.0.9, 192.0.2.1"
+        self.load(self.server.url, "-n", "6", "-u", "3", "--cores", "2", "--local-ips", local)
         self.assertEqual({peer for peer, _ in self.server.peers}, {"127.0.0.4", "127.0.0.5", "127.0.0.9"})
         self.server.peers.clear()
         self.load(f"""\

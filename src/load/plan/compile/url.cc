@@ -1,7 +1,6 @@
 #include "load/plan/compile/url.h"
 
 #include <algorithm>
-#include <arpa/inet.h>
 
 #include "core/base/bytes.h"
 #include "core/base/encoding.h"
@@ -143,22 +142,6 @@ void append_query(Template& url, const Template& name, const Template& value) {
 
 namespace {
 
-// Without a port. The engine reads IPv6 in full.
-bool is_address(std::string_view text) {
-  const auto colons = std::count(text.begin(), text.end(), ':');
-  if (colons == 1) return false;
-  if (colons > 1)
-    return std::all_of(text.begin(), text.end(), [](char c) { return hex_digit(c) >= 0 || c == ':' || c == '.'; });
-  int parts = 0;
-  for (std::size_t at = 0; at <= text.size(); ++parts) {
-    const std::size_t end = std::min(text.find('.', at), text.size());
-    const auto number = parse_u64(text.substr(at, end - at));
-    if (!number || *number > 255) return false;
-    at = end + 1;
-  }
-  return parts == 4;
-}
-
 // Words of letters, digits, - and _, with dots between them; the last dot of a whole name may be there.
 bool is_host_name(std::string_view text) {
   if (text.ends_with('.')) text.remove_suffix(1);
@@ -177,14 +160,14 @@ bool is_host_name(std::string_view text) {
 
 Result<HostPlace> parse_host_place(std::string_view host, std::string_view place) {
   const auto name = ascii_host(host);
-  if (!name || (!is_host_name(*name) && !is_address(*name))) {
+  if (!name || (!is_host_name(*name) && !parse_ip(*name))) {
     return fail(Errc::kInvalid, "'{}' is no name of a host: write the name alone, for example shop.example",
                 printable(host));
   }
   // A bare IPv6 address needs no brackets.
   const bool bare = std::count(place.begin(), place.end(), ':') > 1 && !place.starts_with('[');
   const auto parsed = parse_host_port(bare ? fmt::format("[{}]", place) : std::string(place), 0);
-  if (!parsed || !is_address(parsed->host)) {
+  if (!parsed || !parse_ip(parsed->host)) {
     return fail(Errc::kInvalid, "wrong address '{}' of host '{}': write IP or IP:PORT, for example 10.0.0.7:8080",
                 printable(place), printable(host));
   }
@@ -192,21 +175,6 @@ Result<HostPlace> parse_host_place(std::string_view host, std::string_view place
 }
 
 namespace {
-
-using Octets = std::array<uint8_t, 16>;
-
-std::optional<Octets> parse_ip(std::string_view text) {
-  const bool v4 = text.find(':') == std::string_view::npos;
-  Octets out{};
-  if (v4) out[10] = out[11] = 0xff;
-  if (::inet_pton(v4 ? AF_INET : AF_INET6, std::string(text).c_str(), out.data() + (v4 ? 12 : 0)) != 1) return {};
-  return out;
-}
-
-bool is_v4(const Octets& one) {
-  constexpr std::array<uint8_t, 12> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-  return std::equal(kMapped.begin(), kMapped.end(), one.begin());
-}
 
 std::optional<IpRange> parse_ip_range(std::string_view text) {
   const std::size_t dash = text.find('-');
