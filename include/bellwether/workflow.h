@@ -259,6 +259,39 @@ struct Json : Body {
   explicit Json(std::string json) : Body{std::move(json), "application/json"} {}
 };
 
+// A part of a form. With a filename it is a file, of application/octet-stream unless it has another type.
+struct FormPart {
+  std::string name, text, filename = {}, type = {};
+};
+// multipart/form-data (RFC 7578); of one name there may be several parts.
+struct Multipart : Body {
+  explicit Multipart(const std::vector<FormPart>& parts) {
+    std::string boundary = "bellwether";
+    const auto is_inside = [&boundary](const FormPart& part) { return part.text.find(boundary) != std::string::npos; };
+    for (bool inside = true; inside;) {
+      boundary += "-x";
+      inside = false;
+      for (const FormPart& part : parts) inside |= is_inside(part);
+    }
+    for (const FormPart& part : parts) {
+      text += "--" + boundary + "\r\nContent-Disposition: form-data; name=\"" + escaped(part.name) + '"';
+      if (!part.filename.empty()) text += "; filename=\"" + escaped(part.filename) + '"';
+      const bool is_file = !part.filename.empty() || !part.type.empty();
+      if (is_file) text += "\r\nContent-Type: " + (part.type.empty() ? "application/octet-stream" : part.type);
+      text += "\r\n\r\n" + part.text + "\r\n";
+    }
+    text += "--" + boundary + "--\r\n";
+    type = "multipart/form-data; boundary=" + boundary;
+  }
+
+ private:
+  static std::string escaped(std::string_view name) {
+    std::string out;
+    for (const char c : name) out += c == '"' ? "%22" : c == '\r' ? "%0D" : c == '\n' ? "%0A" : std::string(1, c);
+    return out;
+  }
+};
+
 // 404, or {500, 503}: all from the first to the last.
 struct Statuses : bellwether_statuses {
   Statuses(int one) : Statuses(one, one) {}
@@ -287,6 +320,7 @@ class Request {
     return std::move(*this).header("Content-Type", body.type);
   }
   Request&& json(std::string text) && { return std::move(*this).body(Json(std::move(text))); }
+  Request&& multipart(const std::vector<FormPart>& parts) && { return std::move(*this).body(Multipart(parts)); }
   Request&& timeout(Duration most) && {
     timeout_ = most;
     return std::move(*this);
@@ -313,6 +347,7 @@ class Request {
   Request headers(const Headers& headers) const& { return fresh().headers(headers); }
   Request body(const Body& body) const& { return fresh().body(body); }
   Request json(std::string text) const& { return fresh().json(std::move(text)); }
+  Request multipart(const std::vector<FormPart>& parts) const& { return fresh().multipart(parts); }
   Request timeout(Duration most) const& { return fresh().timeout(most); }
   Request unmeasured() const& { return fresh().unmeasured(); }
   Request name(std::string name) const& { return fresh().name(std::move(name)); }

@@ -88,6 +88,25 @@ class Cpp(Served):
         self.assertEqual(run.totals["requests"], 8, "what an action sends is not counted")
         self.assertNotIn("shop.setup", [name for name, step in run.result["steps"].items() if step["count"]])
 
+    def test_a_form_may_have_files(self):
+        self.load(self.put(source("""\
+    s.step("send", &Shop::send);
+""", """\
+  Task<Response> send() {
+    co_return co_await post("/form").multipart({{"title", "bellwether-x"}, {"a\\"b", "\\r\\n", "c\\n.png", "image/png"},
+                                               {"raw", "1", "raw.bin"}});
+  }
+""")))
+        request = self.server.requests[0]
+        boundary = request.header("content-type").removeprefix("multipart/form-data; boundary=")
+        self.assertNotIn(boundary, "bellwether-x")
+        parts = request.body.decode().split(f"--{boundary}")
+        head = '\r\nContent-Disposition: form-data; name='
+        self.assertEqual(parts, [
+            "", f'{head}"title"\r\n\r\nbellwether-x\r\n',
+            f'{head}"a%22b"; filename="c%0A.png"\r\nContent-Type: image/png\r\n\r\n\r\n\r\n',
+            f'{head}"raw"; filename="raw.bin"\r\nContent-Type: application/octet-stream\r\n\r\n1\r\n', "--\r\n"])
+
     def test_checks_count(self):
         run = self.load(self.put(source("""\
     s.step("look", &Shop::look).checks("three", "four");
