@@ -1,5 +1,8 @@
 #include "core/base/host_port.h"
 
+#include <algorithm>
+#include <arpa/inet.h>
+
 #include "core/base/bytes.h"
 
 namespace bellwether {
@@ -38,5 +41,21 @@ std::string to_string(const HostPort& place) {
   const bool v6 = place.host.find(':') != std::string::npos;
   return fmt::format("{}:{}", v6 ? fmt::format("[{}]", place.host) : place.host, place.port);
 }
+
+namespace {
+constexpr std::array<uint8_t, 12> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+}
+
+Result<std::array<uint8_t, 16>> parse_ip(std::string_view text) {
+  const std::string copy(text);
+  const bool whole = copy.find('\0') == std::string::npos;  // inet_pton sees the whole text
+  std::array<uint8_t, 16> out{};
+  if (whole && inet_pton(AF_INET6, copy.c_str(), out.data()) == 1) return out;
+  std::copy(kMapped.begin(), kMapped.end(), out.begin());
+  if (whole && inet_pton(AF_INET, copy.c_str(), out.data() + kMapped.size()) == 1) return out;
+  return fail(Errc::kInvalid, "'{}' is no IP address; write for example 127.0.0.1 or ::1", copy);
+}
+
+bool is_v4(const std::array<uint8_t, 16>& ip) { return std::equal(kMapped.begin(), kMapped.end(), ip.begin()); }
 
 }  // namespace bellwether

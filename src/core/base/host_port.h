@@ -1,6 +1,7 @@
 // The address of a listener, as people write it: a name or an address, and a port.
 #pragma once
 
+#include <array>
 #include <compare>
 #include <cstdint>
 #include <string>
@@ -21,5 +22,9 @@ struct HostPort {
 Result<HostPort> parse_host_port(std::string_view text, uint16_t default_port);
 // In that form, with brackets where they are needed.
 std::string to_string(const HostPort& place);
+
+// "127.0.0.1", "::1" (without brackets), in the order of the net. IPv4 in its IPv6-mapped form, ::ffff:a.b.c.d.
+Result<std::array<uint8_t, 16>> parse_ip(std::string_view text);
+bool is_v4(const std::array<uint8_t, 16>& ip);
 
 }  // namespace bellwether

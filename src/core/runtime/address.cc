@@ -5,6 +5,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/check.h"
+#include "core/base/host_port.h"
 
 namespace bellwether::runtime {
 namespace {
@@ -26,16 +27,11 @@ IpAddress IpAddress::v6(const std::array<uint8_t, 16>& network_order) {
 }
 
 Result<IpAddress> IpAddress::parse(std::string_view text) {
-  const std::string copy(text);
-  const bool whole = copy.find('\0') == std::string::npos;  // inet_pton sees the whole text
-  in_addr four{};
-  if (whole && inet_pton(AF_INET, copy.c_str(), &four) == 1) return v4(ntohl(four.s_addr));
-  std::array<uint8_t, 16> six{};
-  if (whole && inet_pton(AF_INET6, copy.c_str(), six.data()) == 1) return v6(six);
-  return fail(Errc::kInvalid, "'{}' is no IP address; write for example 127.0.0.1 or ::1", copy);
+  BW_TRY(const auto octets, parse_ip(text));
+  return v6(octets);
 }
 
-bool IpAddress::is_v4() const { return std::memcmp(octets_.data(), kMapped.data(), kMapped.size()) == 0; }
+bool IpAddress::is_v4() const { return bellwether::is_v4(octets_); }
 
 uint32_t IpAddress::v4_value() const {
   check(is_v4());

@@ -142,22 +142,6 @@ void append_query(Template& url, const Template& name, const Template& value) {
 
 namespace {
 
-// Without a port. The engine reads IPv6 in full.
-bool is_address(std::string_view text) {
-  const auto colons = std::count(text.begin(), text.end(), ':');
-  if (colons == 1) return false;
-  if (colons > 1)
-    return std::all_of(text.begin(), text.end(), [](char c) { return hex_digit(c) >= 0 || c == ':' || c == '.'; });
-  int parts = 0;
-  for (std::size_t at = 0; at <= text.size(); ++parts) {
-    const std::size_t end = std::min(text.find('.', at), text.size());
-    const auto number = parse_u64(text.substr(at, end - at));
-    if (!number || *number > 255) return false;
-    at = end + 1;
-  }
-  return parts == 4;
-}
-
 // Words of letters, digits, - and _, with dots between them; the last dot of a whole name may be there.
 bool is_host_name(std::string_view text) {
   if (text.ends_with('.')) text.remove_suffix(1);
@@ -176,18 +160,74 @@ bool is_host_name(std::string_view text) {
 
 Result<HostPlace> parse_host_place(std::string_view host, std::string_view place) {
   const auto name = ascii_host(host);
-  if (!name || (!is_host_name(*name) && !is_address(*name))) {
+  if (!name || (!is_host_name(*name) && !parse_ip(*name))) {
     return fail(Errc::kInvalid, "'{}' is no name of a host: write the name alone, for example shop.example",
                 printable(host));
   }
   // A bare IPv6 address needs no brackets.
   const bool bare = std::count(place.begin(), place.end(), ':') > 1 && !place.starts_with('[');
   const auto parsed = parse_host_port(bare ? fmt::format("[{}]", place) : std::string(place), 0);
-  if (!parsed || !is_address(parsed->host)) {
+  if (!parsed || !parse_ip(parsed->host)) {
     return fail(Errc::kInvalid, "wrong address '{}' of host '{}': write IP or IP:PORT, for example 10.0.0.7:8080",
                 printable(place), printable(host));
   }
   return HostPlace{*name, parsed->host, parsed->port};
+}
+
+namespace {
+
+std::optional<IpRange> parse_ip_range(std::string_view text) {
+  const std::size_t dash = text.find('-');
+  const std::size_t slash = text.find('/');
+  const auto first = parse_ip(trim(text.substr(0, std::min(dash, slash))));
+  if (!first) return std::nullopt;
+  IpRange out{*first, *first};
+  if (dash != std::string_view::npos) {
+    const auto last = parse_ip(trim(text.substr(dash + 1)));
+    if (!last || *last < *first || is_v4(*last) != is_v4(*first)) return std::nullopt;
+    out.last = *last;
+  } else if (slash != std::string_view::npos) {
+    auto bits = parse_u64(text.substr(slash + 1));
+    if (bits && is_v4(*first)) *bits += 96;
+    if (!bits || *bits > 128) return std::nullopt;
+    for (uint64_t bit = *bits; bit < 128; ++bit) {
+      const auto mask = static_cast<uint8_t>(0x80U >> (bit % 8));
+      out.first[bit / 8] &= static_cast<uint8_t>(~mask);
+      out.last[bit / 8] |= mask;
+    }
+  }
+  return out;
+}
+
+// Saturates.
+uint64_t count_of(const IpRange& range) {
+  uint64_t out = 0;
+  for (std::size_t i = 0; i < range.first.size(); ++i) {
+    if (out > scenario::kLocalIpsMax) return out;
+    out = out * 256 + range.last[i] - range.first[i];
+  }
+  return out + 1;
+}
+
+}  // namespace
+
+Status parse_local_ips(std::string_view text, std::vector<IpRange>& out) {
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    const std::string_view one = trim(text.substr(at, end - at));
+    at = end + 1;
+    const auto range = parse_ip_range(one);
+    if (!range) {
+      return fail(Errc::kInvalid,
+                  "'{}' is no local address: write IP, IP-IP or IP/BITS, for example 10.0.0.2 or 10.0.1.0/28",
+                  printable(one));
+    }
+    out.push_back(*range);
+  }
+  uint64_t all = 0;
+  for (const IpRange& range : out) all += count_of(range);
+  if (all <= scenario::kLocalIpsMax) return {};
+  return fail(Errc::kInvalid, "'local_ips' has more than {} addresses", scenario::kLocalIpsMax);
 }
 
 }  // namespace bellwether::plan
