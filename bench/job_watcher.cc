@@ -1,7 +1,8 @@
 // Watches a job of a cluster as a screen would, and prints a JSON object for each answer: how old the counters were,
-// and how far the closed seconds were behind the run.
+// how far the closed seconds were behind the run, and how large the job record was, at the end also as it is stored.
 //   job_watcher SECRET_FILE MANAGER,MANAGER,... JOB
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
@@ -10,6 +11,7 @@
 #include "core/runtime/epoll/epoll_runtime.h"
 #include "jobs/client/job_follower.h"
 #include "jobs/dispatch/codec/bundle_codec.h"
+#include "jobs/dispatch/codec/job_record_codec.h"
 #include "load/plan/load.h"
 
 namespace {
@@ -19,14 +21,20 @@ using runtime::task;
 
 constexpr Duration kPatience = Duration::seconds(30);
 
+std::size_t stored_bytes(const dispatch::JobRecord& record) {
+  const auto encoded = dispatch::encode_record(record);
+  return encoded ? std::max(encoded->value.size(), encoded->large.size()) : 0;
+}
+
 void print(const node::JobFollower& job, WallTime now) {
   const int64_t since = job.record().started.unix_ns == 0 ? 0 : now.unix_ns - job.record().started.unix_ns;
   std::printf(
       "{\"state\": \"%s\", \"run_s\": %.3f, \"closed_s\": %.3f, \"requests\": %llu, \"users\": %lld, "
-      "\"age_s\": %.3f}\n",
+      "\"age_s\": %.3f, \"record_bytes\": %zu, \"stored_bytes\": %zu}\n",
       std::string(to_string(job.record().state)).c_str(), static_cast<double>(since) / 1e9,
       job.totals().elapsed().seconds_f(), static_cast<unsigned long long>(job.live().requests),
-      static_cast<long long>(job.live().vus), std::chrono::duration<double>(job.live().age).count());
+      static_cast<long long>(job.live().vus), std::chrono::duration<double>(job.live().age).count(),
+      dispatch::record_bytes(job.record()).size(), job.final() ? stored_bytes(job.record()) : 0);
   std::fflush(stdout);
 }
 

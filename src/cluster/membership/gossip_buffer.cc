@@ -17,9 +17,9 @@ GossipBuffer::Pushed GossipBuffer::push(const Update& update) {
       break;
     }
   }
-  Entry entry{update.node, 0, {}};
-  entry.bytes.reserve(size_of(update));
-  PacketWriter(entry.bytes).update(update);
+  auto entry = std::make_unique<Entry>(Entry{update.node, 0, {}});
+  entry->bytes.reserve(size_of(update));
+  PacketWriter(entry->bytes).update(update);
   auto& entries = by_kind_[static_cast<std::size_t>(update.kind)];
   entries.insert(entries.begin(), std::move(entry));
   ++size_;
@@ -28,7 +28,7 @@ GossipBuffer::Pushed GossipBuffer::push(const Update& update) {
 
 void GossipBuffer::forget(NodeId node) {
   for (auto& entries : by_kind_) {
-    const auto found = std::find_if(entries.begin(), entries.end(), [&](const Entry& e) { return e.node == node; });
+    const auto found = std::find_if(entries.begin(), entries.end(), [&](const auto& e) { return e->node == node; });
     if (found == entries.end()) continue;
     entries.erase(found);
     --size_;
@@ -40,16 +40,16 @@ int GossipBuffer::fill(std::string& out, std::size_t limit, int times, NodeId ex
   int count = 0;
   for (auto& entries : by_kind_) {
     bool sent = false;
-    for (Entry& entry : entries) {
-      if (entry.node == except || out.size() + entry.bytes.size() > limit) continue;
-      out += entry.bytes;
-      ++entry.sent;
+    for (const auto& entry : entries) {
+      if (entry->node == except || out.size() + entry->bytes.size() > limit) continue;
+      out += entry->bytes;
+      ++entry->sent;
       ++count;
       sent = true;
     }
     if (!sent) continue;
-    size_ -= std::erase_if(entries, [&](const Entry& e) { return e.sent >= times; });
-    std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.sent < b.sent; });
+    size_ -= std::erase_if(entries, [&](const auto& e) { return e->sent >= times; });
+    std::stable_sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) { return a->sent < b->sent; });
   }
   return count;
 }

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -39,7 +40,8 @@ class GossipBuffer {
   };
   std::size_t limit_;
   std::size_t size_ = 0;
-  std::array<std::vector<Entry>, kUpdateKinds> by_kind_;  // each ordered by times sent, the least often first
+  // Each ordered by times sent, the least often first. Their order changes with nearly every packet.
+  std::array<std::vector<std::unique_ptr<Entry>>, kUpdateKinds> by_kind_;
 };
 
 // λ·⌈log10(n + 1)⌉, the number of times that each node of n passes an update on (SWIM, section 4.1, with the base that

@@ -1,5 +1,7 @@
 #include "cluster/membership/member_table.h"
 
+#include <algorithm>
+
 #include "core/base/check.h"
 #include "core/base/enum_names.h"
 
@@ -33,6 +35,20 @@ std::optional<NodeIndex> MemberTable::find(NodeId id) const {
   return node && has(*node) ? node : std::nullopt;
 }
 
+std::vector<NodeIndex>::const_iterator MemberTable::place_of(const Endpoint& where, NodeIndex node) const {
+  return std::lower_bound(by_endpoint_.begin(), by_endpoint_.end(), node, [&](NodeIndex one, NodeIndex) {
+    const auto order = endpoint(one) <=> where;
+    return order == 0 ? one < node : order < 0;
+  });
+}
+
+std::optional<NodeIndex> MemberTable::with_endpoint_of(NodeIndex node) const {
+  for (auto at = place_of(endpoint(node), 0); at != by_endpoint_.end() && endpoint(*at) == endpoint(node); ++at) {
+    if (*at != node && is_present(members_[*at].state)) return *at;
+  }
+  return std::nullopt;
+}
+
 void MemberTable::count_in(NodeIndex node, bool in) {
   const Member& member = members_[node];
   const std::size_t one = in ? 1 : static_cast<std::size_t>(-1);
@@ -53,6 +69,7 @@ std::optional<NodeIndex> MemberTable::enter(std::string_view name, const Member&
   check(!has(*node), "a member is entered once");
   members_[*node] = member;
   members_[*node].profile = directory_.hold_profile(profile);
+  by_endpoint_.insert(place_of(profile.endpoint, *node), *node);
   ++size_;
   count_in(*node, true);
   return node;
@@ -70,8 +87,10 @@ void MemberTable::set_identity(NodeIndex node, uint32_t life, const Profile& pro
   Member& member = members_[node];
   count_in(node, false);
   const ProfileIndex held = directory_.hold_profile(profile);
+  by_endpoint_.erase(place_of(endpoint(node), node));
   directory_.release_profile(member.profile);
   member.profile = held;
+  by_endpoint_.insert(place_of(profile.endpoint, node), node);
   if (member.life != life) member.round_trip = {};
   member.life = life;
   count_in(node, true);
@@ -80,6 +99,7 @@ void MemberTable::set_identity(NodeIndex node, uint32_t life, const Profile& pro
 void MemberTable::forget(NodeIndex node) {
   check(has(node), "only who is in the view is forgotten");
   count_in(node, false);
+  by_endpoint_.erase(place_of(endpoint(node), node));
   directory_.release_profile(members_[node].profile);
   directory_.release(node);
   members_[node] = {};

@@ -76,6 +76,8 @@ class MemberTable {
   NodeId id(NodeIndex node) const { return directory_.id(node); }
   const Profile& profile(NodeIndex node) const { return directory_.profile(members_[node].profile); }
   const Endpoint& endpoint(NodeIndex node) const { return profile(node).endpoint; }
+  // Another present member with the same endpoint.
+  std::optional<NodeIndex> with_endpoint_of(NodeIndex node) const;
   // The number of slots, for loops over all: for (NodeIndex i = 0; i < slots(); ++i) if (has(i)) …
   NodeIndex slots() const { return static_cast<NodeIndex>(members_.size()); }
 
@@ -94,9 +96,12 @@ class MemberTable {
 
  private:
   void count_in(NodeIndex node, bool in);
+  // The first in the order of by_endpoint_ that is not before this one.
+  std::vector<NodeIndex>::const_iterator place_of(const Endpoint& endpoint, NodeIndex node) const;
 
   Directory& directory_;
   std::vector<Member> members_;
+  std::vector<NodeIndex> by_endpoint_;  // by endpoint, then by index
   std::size_t size_ = 0;
   std::array<std::size_t, 5> counts_{};
   std::array<uint32_t, 256> alive_{};

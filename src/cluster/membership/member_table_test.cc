@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/base/prng.h"
+
 namespace bellwether::membership {
 namespace {
 
@@ -63,6 +65,41 @@ TEST(MemberTable, views_that_share_a_directory_are_independent) {
     EXPECT_EQ(one.at(*a).incarnation, 1U);
   }
   EXPECT_EQ(one.name(*a), "a");
+}
+
+TEST(MemberTable, finds_who_shares_an_endpoint_as_a_look_at_all_members_does) {
+  Directory directory;
+  MemberTable table(directory);
+  Prng prng(1);
+  const auto any_endpoint = [&] {
+    return Profile{Endpoint::v4({10, 0, 0, 1}, static_cast<uint16_t>(prng.below(8))), 0, {}};
+  };
+  int shared = 0;
+  for (int i = 0; i < 2'000; ++i) {
+    const std::string name = std::to_string(prng.below(12));
+    const auto known = table.find(node_id(name));
+    const uint64_t what = prng.below(4);
+    if (!known) {
+      table.enter(name, alive(1), any_endpoint());
+    } else if (what == 0) {
+      table.forget(*known);
+    } else if (what == 1) {
+      table.set_state(*known, prng.below(2) == 0 ? MemberState::kDead : MemberState::kAlive, 1);
+    } else {
+      table.set_identity(*known, 1, any_endpoint());
+    }
+    for (NodeIndex node = 0; node < table.slots(); ++node) {
+      if (!table.has(node)) continue;
+      std::optional<NodeIndex> first;
+      for (NodeIndex other = table.slots(); other-- > 0;) {
+        const bool counts = other != node && table.has(other) && is_present(table.at(other).state);
+        if (counts && table.endpoint(other) == table.endpoint(node)) first = other;
+      }
+      ASSERT_EQ(table.with_endpoint_of(node), first);
+      shared += first ? 1 : 0;
+    }
+  }
+  EXPECT_GT(shared, 1'000);
 }
 
 }  // namespace

@@ -40,13 +40,10 @@ void Updates::enter(const Update& update, const Source& source, Effects& out) {
 }
 
 void Updates::find_address_conflict(NodeIndex node, Effects& out) const {
-  for (NodeIndex other = 0; other < table_.slots(); ++other) {
-    if (other == node || !table_.has(other) || !is_present(table_.at(other).state)) continue;
-    if (table_.endpoint(other) != table_.endpoint(node)) continue;
-    out.emplace_back(Conflict{ConflictKind::kAddress, table_.name(node), table_.name(other), table_.endpoint(other),
-                              table_.endpoint(node)});
-    return;
-  }
+  const auto other = table_.with_endpoint_of(node);
+  if (!other) return;
+  out.emplace_back(Conflict{ConflictKind::kAddress, table_.name(node), table_.name(*other), table_.endpoint(*other),
+                            table_.endpoint(node)});
 }
 
 void Updates::apply_alive(const Update& update, const Source& source, Effects& out) {
