@@ -77,6 +77,7 @@ class Around final : public ClusterView {
   std::string self() const override { return "m1"; }
   std::string leader_name() const override { return leader; }
   bool leads() const override { return true; }
+  bool keeps_jobs() const override { return keeps; }
   std::vector<std::string> manager_names() const override { return {"m1"}; }
   bool is_gone(const std::string&) const override { return false; }
   std::vector<Neighbour> neighbours() const override {
@@ -86,6 +87,7 @@ class Around final : public ClusterView {
   bool is_suspect(const std::string&) const override { return false; }
   std::map<std::string, cluster::PeerAddress> places;
   std::string leader = "m1";
+  bool keeps = true;
 };
 
 // A worker that executes every order.
