@@ -20,10 +20,17 @@
 
 namespace bellwether::registers {
 
+// The replicas to ask, as of ReplicaSet. `next`: empty, or majorities of both decide.
+struct ReplicaIds {
+  std::vector<MemberId> old;
+  std::vector<MemberId> next;
+  bool operator==(const ReplicaIds&) const = default;
+};
+
 struct JobOwnerConfig {
   std::string key;
   MemberId self;
-  std::vector<MemberId> peers;  // all that are configured, this node with them when it is one
+  ReplicaIds replicas;  // this node with them when it is one
   Duration lease = Duration::seconds(30);
   Duration renew_every = Duration::seconds(10);  // at the latest
   Duration retry = Duration::millis(200);  // for requests without an answer, and the spread of the wait after a refusal
@@ -50,11 +57,17 @@ struct Withdraw {
 // A peer refused us because of a lease, which has been given back.
 struct JobFreed {};
 struct JobTick {};
+// The set of replicas has changed. Those that stay keep what they granted, except that a takeover asks all again: a
+// promise comes with the newest value of its replica, which may have read newer ones for the new set.
+struct ReplicasAre {
+  ReplicaIds replicas;
+};
 struct JobAnswered {
   MemberId from;
   Answer answer;
 };
-using OwnerEvent = std::variant<TakeJob, GiveJobBack, WriteJob, ReadJob, Withdraw, JobFreed, JobTick, JobAnswered>;
+using OwnerEvent =
+    std::variant<TakeJob, GiveJobBack, WriteJob, ReadJob, Withdraw, JobFreed, JobTick, JobAnswered, ReplicasAre>;
 
 // --- effects ---------------------------------------------------------------------------------------------------------
 
@@ -104,7 +117,7 @@ using OwnerEffects = std::vector<OwnerEffect>;
 class JobOwner {
  public:
   // `seed` feeds claims and jitter; it must differ between nodes, and between the starts of one node.
-  // REQUIRES a key of at most kMaxKeyBytes, 1 to quorum::kMaxMembers peers, and 3 renewals in a lease.
+  // REQUIRES a key of at most kMaxKeyBytes, 1 to kMaxReplicas replicas, and 3 renewals in a lease.
   JobOwner(JobOwnerConfig config, uint64_t seed);
 
   void step(Instant now, const OwnerEvent& event, OwnerEffects& out);

@@ -15,10 +15,11 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "election/quorum/configuration.h"
 
 namespace bellwether::registers {
 
-inline constexpr std::size_t kMaxReplicas = 9;
+inline constexpr std::size_t kMaxReplicas = quorum::kMaxMembers;  // of both lists together
 inline constexpr const char* kSetKey = "@replicas";
 
 struct ReplicaSet {
@@ -44,9 +45,18 @@ struct ReplicaSet {
   bool operator==(const ReplicaSet&) const = default;
 };
 
-// The first step of a change. kInvalid: a change is under way, `name` is in it already or is not in it, or is the last
-// one; kTooLarge.
-Result<ReplicaSet> begin_change(const ReplicaSet& from, bool add, const std::string& name);
+// A change that somebody wants: of one node, or of one node for another. Both empty: none.
+struct SetWish {
+  std::string add;
+  std::string remove;
+  bool operator==(const SetWish&) const = default;
+};
+// REQUIRES !set.joint().
+bool is_fulfilled(const SetWish& wish, const ReplicaSet& set);
+
+// The first step of a change. kInvalid: a change is under way, or nothing is wanted; kExists: the node to add is in the
+// set; kNotFound: the one to remove is not; kRefused: it is the last one; kTooLarge.
+Result<ReplicaSet> begin_change(const ReplicaSet& from, const SetWish& wish);
 // The second one. REQUIRES from.joint().
 ReplicaSet end_change(const ReplicaSet& from);
 

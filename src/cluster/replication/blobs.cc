@@ -36,8 +36,8 @@ struct Blobs::Value {
 
 // One value on its way to a majority, or one question to a majority.
 struct Blobs::Round {
-  Round(std::size_t voters, runtime::Cancellation* parent)
-      : tally(voters), answers(voters), troubles(voters), cancel(parent) {}
+  Round(const registers::ReplicaSet& set, runtime::Cancellation* parent)
+      : tally(set), answers(tally.voters()), troubles(tally.voters()), cancel(parent) {}
 
   Tally tally;
   std::vector<std::optional<Answer>> answers;
@@ -245,7 +245,7 @@ task<Status> Blobs::put(BlobKey key, Version version, std::string bytes, Instant
   }
   if (closed_) co_return fail(Errc::kClosed, what + kEnding);
   ValuePtr value = co_await prepare(std::move(key), version, std::move(bytes), false);
-  auto round = std::make_shared<Round>(lines_.replicas().size(), scope_.cancellation());
+  auto round = std::make_shared<Round>(lines_.set(), scope_.cancellation());
   const Status done = co_await spread(std::move(value), std::move(round), deadline, cancel);
   if (!done) co_return fail(done.error().code, what + done.error().message);
   co_return Status();
@@ -254,7 +254,7 @@ task<Status> Blobs::put(BlobKey key, Version version, std::string bytes, Instant
 task<Status> Blobs::drop(std::string job, Instant deadline, runtime::Cancellation* cancel) {
   BW_CO_RETURN_IF_ERROR(check_key({job, "all"}));
   if (closed_) co_return fail(Errc::kClosed, kEnding);
-  auto round = std::make_shared<Round>(lines_.replicas().size(), scope_.cancellation());
+  auto round = std::make_shared<Round>(lines_.set(), scope_.cancellation());
   const Instant last = deadline + settings_.catch_up;
   for (std::size_t voter = 0; voter < round->tally.voters(); ++voter) {
     scope_.spawn(convince(this, round, voter, Drop{job, false}, nullptr, last));
@@ -305,7 +305,7 @@ task<Result<std::string>> Blobs::collect(BlobKey key, Newest newest, Instant dea
 
 task<Result<std::optional<Blob>>> Blobs::get_once(BlobKey key, JobFence fence, Instant deadline,
                                                   runtime::Cancellation* cancel) {
-  auto looks = std::make_shared<Round>(lines_.replicas().size(), scope_.cancellation());
+  auto looks = std::make_shared<Round>(lines_.set(), scope_.cancellation());
   for (std::size_t voter = 0; voter < looks->tally.voters(); ++voter) {
     scope_.spawn(convince(this, looks, voter, Look{key, fence}, nullptr, deadline));
   }
@@ -318,10 +318,12 @@ task<Result<std::optional<Blob>>> Blobs::get_once(BlobKey key, JobFence fence, I
   // It may have been replaced, or its voter have died.
   if (!bytes) co_return fail(Errc::kReset, bytes.error().message);
   Blob blob{version, std::move(*bytes)};
-  if (at.size() < looks->tally.needed()) {
+  Tally has(looks->tally.set());
+  for (const std::size_t voter : at) has.say(voter, Vote::kYes);
+  if (!has.agreed()) {
     std::string again = blob.bytes;
     const ValuePtr value = co_await prepare(std::move(key), version, std::move(again), true);
-    auto round = std::make_shared<Round>(lines_.replicas().size(), scope_.cancellation());
+    auto round = std::make_shared<Round>(lines_.set(), scope_.cancellation());
     for (const std::size_t voter : at) round->tally.say(voter, Vote::kYes);
     BW_CO_RETURN_IF_ERROR(co_await spread(value, std::move(round), deadline, cancel));
   }

@@ -34,11 +34,11 @@ Lines::Lines(cluster::PeerLinks& links, cluster::MessageRouter& router, cluster:
       addresses_(addresses),
       self_(std::move(self)),
       self_id_(cluster::member_id(self_)),
-      replicas_(std::move(replicas)) {
-  std::sort(replicas_.begin(), replicas_.end());
+      set_{0, std::move(replicas), {}} {
+  std::sort(set_.names.begin(), set_.names.end());
   fingerprint_ = wire::node_hash(replica_names(" "));
-  for (const std::string& name : replicas_) names_[cluster::member_id(name)] = name;
-  check(!replicas_.empty() && replicas_.size() <= quorum::kMaxMembers && names_.size() == replicas_.size(),
+  for (const std::string& name : set_.names) names_[cluster::member_id(name)] = name;
+  check(!set_.names.empty() && set_.names.size() <= quorum::kMaxMembers && names_.size() == set_.names.size(),
         "replicas are validated before they are used");
   router_.connect(cluster::message_type::kJobs, *this);
   router_.connect(cluster::message_type::kBlobs, *this);
@@ -53,7 +53,7 @@ task<void> Lines::close() { co_await scope_.join(); }
 
 std::string Lines::replica_names(const char* between) const {
   std::string text;
-  for (const std::string& name : replicas_) text += (text.empty() ? "" : between) + name;
+  for (const std::string& name : set_.names) text += (text.empty() ? "" : between) + name;
   return text;
 }
 
@@ -79,7 +79,7 @@ void Lines::send(MemberId to, decltype(Message::body) body) {
   const auto peer = name.empty() ? std::nullopt : addresses_(name);
   if (!peer) return;  // as if it had been lost
   links_.send(*peer, cluster::message_type::kJobs, wire::Priority::kControl,
-              message::encode(Message{fingerprint_, std::move(body)}), kPatience);
+              message::encode(Message{set_.number, fingerprint_, std::move(body)}), kPatience);
 }
 
 void Lines::on_message(link::Connection& connection, const wire::Inbound& inbound) {
@@ -97,7 +97,7 @@ void Lines::on_message(link::Connection& connection, const wire::Inbound& inboun
     if (askers_.size() >= kMaxAskers) askers_.erase(askers_.begin());
     askers_[from] = sender;
   }
-  if (message->peers == fingerprint_ || std::holds_alternative<Unable>(message->body)) {
+  if (message->names == fingerprint_ || std::holds_alternative<Unable>(message->body)) {
     deliver(from, message->body);
   } else if (ask != nullptr) {
     send(from, Unable{ask->key, "its settings name other replicas: " + replica_names(", ")});
@@ -118,6 +118,7 @@ void Lines::deliver(MemberId from, const decltype(Message::body)& body) {
                  [&](const Unable& unable) {
                    if (owners_ != nullptr) owners_->on_unable(from, unable);
                  },
+                 [](const SetIs&) {},
              },
              body);
 }
@@ -134,7 +135,7 @@ task<Result<blobs::Answer>> Lines::ask(std::string replica, blobs::Question ques
   const auto place = addresses_(replica);
   if (!place) co_return fail(Errc::kUnreachable, "the address of '{}' is unknown", replica);
   cluster::PeerAddress address = *place;
-  std::string body = message::encode(blobs::Asked{fingerprint_, std::move(question)});
+  std::string body = message::encode(blobs::Asked{set_.number, fingerprint_, std::move(question)});
   BW_CO_TRY(auto reply, co_await links_.request(std::move(address), cluster::message_type::kBlobs,
                                                 wire::Priority::kBulk, std::move(body), timeout, cancel));
   auto answered = message::decode<blobs::Answer>(reply);
@@ -148,7 +149,7 @@ void Lines::on_request(link::Connection& connection, const wire::Inbound& reques
     connection.respond(request.id, ReplyStatus::kFailed, as_bytes(asked.error().message));
     return;
   }
-  if (asked->peers != fingerprint_) {
+  if (asked->names != fingerprint_) {
     return respond(connection, request.id, blobs::unable("its settings name other replicas: " + replica_names(" ")));
   }
   if (blob_replica_ == nullptr) {

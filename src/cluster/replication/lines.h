@@ -51,7 +51,8 @@ class Lines final : private cluster::Service {
 
   const std::string& self() const { return self_; }
   MemberId self_id() const { return self_id_; }
-  const std::vector<std::string>& replicas() const { return replicas_; }  // sorted
+  const std::vector<std::string>& replicas() const { return set_.names; }  // sorted
+  const ReplicaSet& set() const { return set_; }
   std::string replica_names(const char* between) const;
   std::vector<MemberId> replica_ids() const;
   // Empty for one that was never heard of.
@@ -78,7 +79,7 @@ class Lines final : private cluster::Service {
   cluster::Addresses addresses_;
   std::string self_;
   MemberId self_id_;
-  std::vector<std::string> replicas_;
+  ReplicaSet set_;
   uint64_t fingerprint_ = 0;
   std::map<MemberId, std::string> names_;   // of replicas
   std::map<MemberId, std::string> askers_;  // of other nodes that have asked

@@ -296,7 +296,7 @@ Result<std::unique_ptr<JobHandle>> QuorumJobStore::open(std::string key, JobHand
   registers::JobOwnerConfig config;
   config.key = key;
   config.self = lines_.self_id();
-  config.peers = lines_.replica_ids();
+  config.replicas.old = lines_.replica_ids();
   config.lease = settings_.lease;
   config.renew_every = settings_.renew_every();
   config.retry = kRetry;
