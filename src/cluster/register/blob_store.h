@@ -30,7 +30,7 @@ struct BlobStoreLimits {
   std::size_t most_uploads = 64;                 // versions that are not complete
   Duration upload_idle = Duration::seconds(60);  // after which one of those goes away
   Duration dropped_kept = Duration::hours(1);    // a dropped job takes nothing for at least this time
-  std::size_t others = 0;                        // voters that keep blobs too, and must hear of dropped jobs
+  std::vector<std::string> others;  // replicas that keep blobs too, and must hear of dropped jobs
 };
 
 // Where the pieces of one version are.
@@ -101,6 +101,7 @@ class BlobStore {
   // Jobs that were dropped and of which this one has not heard yet, at most `most`.
   std::vector<std::string> untold(const std::string& other, std::size_t most) const;
   void told(const std::string& other, const std::string& job);
+  void others_are(std::vector<std::string> others) { limits_.others = std::move(others); }
 
   std::size_t values() const { return kept_.size(); }
   uint64_t bytes() const { return bytes_; }
