@@ -219,7 +219,10 @@ task<Result<Response>> Lines::ask(std::string replica, decltype(Request::body) b
 void Lines::answer_replica(link::Connection& connection, const wire::Inbound& inbound) {
   const auto request = message::decode<Request>(as_text(inbound.body));
   const std::string why = request ? unable() : request.error().message;
-  if (!why.empty()) return connection.respond(inbound.id, ReplyStatus::kFailed, as_bytes(why));
+  if (!why.empty()) {
+    connection.respond(inbound.id, ReplyStatus::kFailed, as_bytes(why));
+    return;
+  }
   Response response{set_.number, SetIs{set_}};
   const auto* records = std::get_if<ReadRecords>(&request->body);
   if (records == nullptr) {
