@@ -66,6 +66,12 @@ task<Status> ReplicaDisk::open(bool empty, ReplicaSet settings) {
   kept_ = std::move(*kept);
   read_ = *number;
   const bool anew = kept_.number == 0 && empty && (first_start_ || !(kept_.has(self_) || settings.has(self_)));
+  if (*known && kept_.number == 0 && kept_ != settings && !anew) {
+    note_(true, fmt::format("this node stores {} together with {}, but its settings name {}. The former counts. Change "
+                            "it with `bellwether cluster managers`, or, when no jobs are left, start each node once "
+                            "with the new list and --first-start",
+                            what_, names_of(kept_, ", "), names_of(settings, ", ")));
+  }
   if (*known && (kept_ == settings || !anew)) co_return Status();
   kept_ = std::move(settings);
   std::vector<KvChange> mark;
