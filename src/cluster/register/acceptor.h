@@ -119,6 +119,7 @@ class JobAcceptor {
   void prepare(Instant now, Slot& slot, MemberId from, const Ask& ask, AcceptorEffects& out);
   void accept(Instant now, Slot& slot, const Accept& body, MemberId from, const Ask& ask, AcceptorEffects& out);
   void confirm(Instant now, Slot& slot, MemberId from, const Ask& ask, AcceptorEffects& out);
+  void learn(Instant now, const Learned& learned, AcceptorEffects& out);
   void release(Instant now, Slot& slot, const Claim& claim, uint64_t write, AcceptorEffects& out);
   void lease(Instant now, Slot& slot, Duration span);
   void keep(Slot& slot, AcceptorEffects& out);
@@ -131,6 +132,7 @@ class JobAcceptor {
   std::size_t bytes_ = 0;
   uint64_t number_ = 0;
   std::map<uint64_t, std::string> keeping_;  // writes on their way to the disk
+  std::multimap<uint64_t, uint64_t> paged_;  // of these writes, those that a page waits for
 };
 
 }  // namespace bellwether::registers

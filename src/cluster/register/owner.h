@@ -135,6 +135,8 @@ class JobOwner {
 
   struct Peer {
     MemberId id;
+    bool in_old = false;
+    bool in_next = false;
     bool granted = false;  // the present question
     bool refused = false;
     Instant acked_sent;  // when the last granted request was sent
@@ -149,6 +151,7 @@ class JobOwner {
   bool owning() const { return state_ == State::kOwning; }
   void on_tick(Instant now, OwnerEffects& out);
   void take(Instant now, OwnerEffects& out);
+  void prepare(Instant now, OwnerEffects& out);
   void give_back(Instant now, OwnerEffects& out);
   void want(Instant now, Wish wish, OwnerEffects& out);
   void withdraw(uint64_t ticket, OwnerEffects& out);
@@ -157,20 +160,24 @@ class JobOwner {
   void ask(Instant now, decltype(Ask::body) body, OwnerEffects& out);
   void send(OwnerEffects& out);
   void answered(Instant now, const JobAnswered& answered, OwnerEffects& out);
-  void refused(Instant now, const Answer& answer, OwnerEffects& out);
+  void replicas_are(Instant now, const ReplicaIds& replicas, OwnerEffects& out);
+  void judge(Instant now, OwnerEffects& out);
+  void refused(Instant now, OwnerEffects& out);
   void decided(Instant now, OwnerEffects& out);
   void adopt(Instant now, OwnerEffects& out);
   void finish(OwnerEffects& out);
   Instant leased_until() const;
   void lose(Instant now, MemberId owner, const std::string& why, OwnerEffects& out);
   void wait(Instant until) { state_ = State::kWaiting, again_at_ = until; }
-  std::size_t granted() const;
+  // Whether majorities of all lists of replicas are `in`(peer).
+  template <class In>
+  bool agreed(In in) const;
   Duration spread();
 
   JobOwnerConfig config_;
   Prng prng_;
   Periodic renewals_;
-  std::vector<Peer> peers_;
+  std::vector<Peer> peers_;  // each replica once
   State state_ = State::kIdle;
   bool wants_ = false;
 
@@ -180,6 +187,7 @@ class JobOwner {
   Instant again_at_;
   Duration again_after_;
   MemberId held_by_;
+  MemberId rival_;      // of the last refusal
   bool freed_ = false;  // a lease was given back since it was last asked for
   int failures_ = 0;    // to take it, in a row
 

@@ -81,10 +81,13 @@ class SetChange {
  private:
   enum class State : uint8_t { kTaking, kReading, kWriting, kTelling, kOver };
 
-  void taken(Instant now, const SetTaken& taken, SetEffects& out);
+  void taken(Instant now, const SetTaken& found, SetEffects& out);
   void go_on(Instant now, SetEffects& out);
   void write(ReplicaSet set, SetEffects& out);
-  void look(Instant now, SetEffects& out);
+  void ask(Instant now, SetEffects& out);
+  void advance(Instant now, SetEffects& out);
+  void take_again();
+  void end(SetEffect effect, SetEffects& out);
   bool knows(const std::string& name) const;
   bool has_read(const std::string& name) const;
 
