@@ -97,8 +97,7 @@ inline constexpr HelpRow kHelpRows[] = {
     {"cluster managers", "List the managers: which vote, keep jobs, and are alive; add and remove them",
      "bellwether cluster managers\n"
      "bellwether cluster managers add m4"},
-    {"cluster managers add", "Let a manager vote and keep jobs, while jobs run",
-     "bellwether cluster managers add m4"},
+    {"cluster managers add", "Let a manager vote and keep jobs, while jobs run", "bellwether cluster managers add m4"},
     {"cluster managers remove", "Let a manager neither vote nor keep jobs any more, while jobs run",
      "bellwether cluster managers remove m2"},
     {"cluster voters", "Change the set of voters, one at a time", "bellwether cluster voters add m4"},

@@ -67,9 +67,8 @@ constexpr auto kDescription<CallElection> =
 template <>
 constexpr auto kDescription<AskManagers> = describe<AskManagers>("a request for the managers");
 template <>
-constexpr auto kDescription<ChangeManagers> =
-    describe<ChangeManagers>("a change of managers", field<&ChangeManagers::add>(1),
-                             field<&ChangeManagers::name>(2, kNodeName));
+constexpr auto kDescription<ChangeManagers> = describe<ChangeManagers>(
+    "a change of managers", field<&ChangeManagers::add>(1), field<&ChangeManagers::name>(2, kNodeName));
 
 template <>
 constexpr auto kDescription<AdminRequest> =
@@ -117,11 +116,11 @@ constexpr auto kDescription<QuorumView> = describe<QuorumView>(
     field<&QuorumView::state>(16, kWords));
 
 template <>
-constexpr auto kDescription<ManagerView> = describe<ManagerView>(
-    "a manager", field<&ManagerView::name>(1, kWords), field<&ManagerView::alive>(2), field<&ManagerView::self>(3),
-    field<&ManagerView::leads>(4), field<&ManagerView::manager>(5), field<&ManagerView::votes>(6),
-    field<&ManagerView::keeps>(7), field<&ManagerView::joining>(8), field<&ManagerView::leaving>(9),
-    field<&ManagerView::read>(10));
+constexpr auto kDescription<ManagerView> =
+    describe<ManagerView>("a manager", field<&ManagerView::name>(1, kWords), field<&ManagerView::alive>(2),
+                          field<&ManagerView::self>(3), field<&ManagerView::leads>(4), field<&ManagerView::manager>(5),
+                          field<&ManagerView::votes>(6), field<&ManagerView::keeps>(7), field<&ManagerView::joining>(8),
+                          field<&ManagerView::leaving>(9), field<&ManagerView::read>(10));
 template <>
 constexpr auto kDescription<ManagersView> = describe<ManagersView>(
     "the managers", field<&ManagersView::managers>(1, list(kMaxMembers)), field<&ManagersView::number>(2),

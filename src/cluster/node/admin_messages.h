@@ -83,7 +83,8 @@ struct VotesAnswer {
 };
 
 // A text is the result of an act.
-using AdminAnswer = std::variant<MembersAnswer, LeaderView, QuorumView, SecretsAnswer, std::string, VotesAnswer, ManagersView>;
+using AdminAnswer =
+    std::variant<MembersAnswer, LeaderView, QuorumView, SecretsAnswer, std::string, VotesAnswer, ManagersView>;
 
 // The answer to a question with only one kind of answers.
 template <class Answer>

@@ -247,7 +247,8 @@ Result<std::string> NodeAdmin::change_managers(bool add, const std::string& name
   if (add && (!known || !at->manager)) return fail(Errc::kRefused, "'{}' is not a manager (role: manager)", name);
   if (add && !at->alive) return fail(Errc::kRefused, "'{}' is not alive", name);
   if (!add && (!known || (!at->votes && !at->keeps))) {
-    return fail(Errc::kRefused, "'{}' neither votes nor keeps jobs: `bellwether cluster managers` lists who does", name);
+    return fail(Errc::kRefused, "'{}' neither votes nor keeps jobs: `bellwether cluster managers` lists who does",
+                name);
   }
   if (view.changing) return fail(Errc::kRefused, "a change is under way; `bellwether cluster managers` shows it");
   if (add && at->keeps && (at->votes || !view.voters_lead)) {

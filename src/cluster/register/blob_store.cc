@@ -337,7 +337,8 @@ std::vector<Decision> BlobStore::expire(Instant now) {
   Discard discard;
   discard.slots = std::exchange(garbage_, {});
   for (const auto& [job, grave] : tombstones_) {
-    const bool all_know = std::ranges::all_of(limits_.others, [&](const auto& one) { return grave.told.contains(one); });
+    const bool all_know =
+        std::ranges::all_of(limits_.others, [&](const auto& one) { return grave.told.contains(one); });
     const bool old = now - grave.since >= limits_.dropped_kept && all_know;
     const bool crowded = grave.since == Instant();
     if (grave.durable && (old || crowded)) discard.jobs.push_back(job);

@@ -30,7 +30,7 @@ struct BlobStoreLimits {
   std::size_t most_uploads = 64;                 // versions that are not complete
   Duration upload_idle = Duration::seconds(60);  // after which one of those goes away
   Duration dropped_kept = Duration::hours(1);    // a dropped job takes nothing for at least this time
-  std::vector<std::string> others;  // replicas that keep blobs too, and must hear of dropped jobs
+  std::vector<std::string> others;               // replicas that keep blobs too, and must hear of dropped jobs
 };
 
 // Where the pieces of one version are.

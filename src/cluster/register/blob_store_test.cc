@@ -48,7 +48,8 @@ class BlobStoreTest : public testing::Test {
   }
 
   Instant now_ = Instant::from_ns(1);
-  BlobStore store_{{.most_bytes = 8 * kPieceBytes, .most_values = 3, .most_jobs = 3, .most_uploads = 2, .others = {"m2"}}};
+  BlobStore store_{
+      {.most_bytes = 8 * kPieceBytes, .most_values = 3, .most_jobs = 3, .most_uploads = 2, .others = {"m2"}}};
 };
 
 TEST_F(BlobStoreTest, a_value_is_there_when_its_last_piece_is) {

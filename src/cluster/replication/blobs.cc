@@ -133,8 +133,7 @@ task<void> Blobs::convince(Blobs* self, RoundPtr round, std::size_t voter, Quest
 }
 
 std::string Blobs::describe(const Round& round) const {
-  std::string text =
-      fmt::format("no majority of the voters ({}) agreed", registers::names_of(round.tally.set(), ", "));
+  std::string text = fmt::format("no majority of the voters ({}) agreed", registers::names_of(round.tally.set(), ", "));
   for (std::size_t voter = 0; voter < round.troubles.size(); ++voter) {
     if (round.tally.of(voter) == Vote::kYes || round.troubles[voter].empty()) continue;
     text += fmt::format("; '{}': {}", round.tally.name(voter), round.troubles[voter]);

@@ -205,8 +205,8 @@ task<Result<Response>> Lines::ask(std::string replica, decltype(Request::body) b
   links_.send(address, cluster::message_type::kJobs, wire::Priority::kControl,
               message::encode(Message{set_.number, fingerprint_, SetIs{set_}}), kPatience);
   std::string bytes = message::encode(Request{set_.number, fingerprint_, std::move(body)});
-  BW_CO_TRY(auto reply, co_await links_.request(std::move(address), cluster::message_type::kJobs,
-                                                wire::Priority::kBulk, std::move(bytes), timeout, cancel));
+  BW_CO_TRY(auto reply, co_await links_.request(std::move(address), cluster::message_type::kJobs, wire::Priority::kBulk,
+                                                std::move(bytes), timeout, cancel));
   auto answered = message::decode<Response>(reply);
   if (answered) {
     if (const auto* state = std::get_if<SetState>(&answered->body)) hear(state->set);
@@ -235,8 +235,8 @@ void Lines::answer_replica(link::Connection& connection, const wire::Inbound& in
 
 // --- large values ----------------------------------------------------------------------------------------------------
 
-task<Result<blobs::Answer>> Lines::ask(std::string replica, uint64_t number, blobs::Question question,
-                                       Duration timeout, runtime::Cancellation* cancel) {
+task<Result<blobs::Answer>> Lines::ask(std::string replica, uint64_t number, blobs::Question question, Duration timeout,
+                                       runtime::Cancellation* cancel) {
   if (number != set_.number) co_return other_set(set_);
   if (replica == self_) {
     if (blob_replica_ == nullptr) co_return fail(Errc::kUnreachable, "this node does not store blobs now");
@@ -274,8 +274,7 @@ void Lines::on_request(link::Connection& connection, const wire::Inbound& reques
     return respond(connection, request.id, blobs::answer(blobs::Verdict::kBusy));
   }
   if (asked->names != fingerprint_) {
-    return respond(connection, request.id,
-                   blobs::unable("its settings name other replicas: " + names_of(set_, " ")));
+    return respond(connection, request.id, blobs::unable("its settings name other replicas: " + names_of(set_, " ")));
   }
   if (blob_replica_ == nullptr) {
     return respond(connection, request.id, blobs::unable("it does not store blobs now"));

@@ -51,8 +51,8 @@ class Lines final : private cluster::Service {
   // About a register; it may be lost.
   void send(MemberId to, decltype(Message::body) body);
   // About a blob, for a round under the set with this number; kOtherSet when it is not the set of this node. Errors are
-  // those of PeerLinks::request(); kUnreachable when the replica's address is unknown; kProtocol. A replica that is this
-  // node is asked without the network, and without a time limit.
+  // those of PeerLinks::request(); kUnreachable when the replica's address is unknown; kProtocol. A replica that is
+  // this node is asked without the network, and without a time limit.
   runtime::task<Result<blobs::Answer>> ask(std::string replica, uint64_t number, blobs::Question question,
                                            Duration timeout, runtime::Cancellation* cancel);
   // Another replica; it first hears of this node's set. Errors as above; kRefused: it stores nothing.
@@ -76,7 +76,7 @@ class Lines final : private cluster::Service {
   runtime::Condition& set_changed() { return set_changed_; }
   // Empty while the replicas of this node can say what they have, else why not.
   std::string unable() const;
-  // For which first step of a change they have read what the others kept.
+  // The newest first step of a change whose records they have read from the others.
   uint64_t read() const;
   // Empty for one that was never heard of.
   std::string name_of(MemberId member) const;

@@ -282,9 +282,7 @@ QuorumJobStore::~QuorumJobStore() {
   lines_.serve(static_cast<QuorumJobStore*>(nullptr));
 }
 
-std::string QuorumJobStore::describe() const {
-  return "the quorum of " + registers::names_of(lines_.set(), ", ");
-}
+std::string QuorumJobStore::describe() const { return "the quorum of " + registers::names_of(lines_.set(), ", "); }
 
 Result<std::unique_ptr<JobHandle>> QuorumJobStore::open(std::string key, JobHandle::Listener& listener) {
   BW_RETURN_IF_ERROR(check_key(key));
@@ -332,8 +330,8 @@ void QuorumJobStore::on_unable(MemberId from, const registers::Unable& unable) {
 
 // Why nothing happens, if that is known.
 std::string QuorumJobStore::silence() const {
-  std::string text = fmt::format("no majority of the replicas ({}) answered in time",
-                                 registers::names_of(lines_.set(), ", "));
+  std::string text =
+      fmt::format("no majority of the replicas ({}) answered in time", registers::names_of(lines_.set(), ", "));
   const Instant now = runtime_.boot_now();
   for (const auto& [peer, trouble] : troubles_) {
     if (now - trouble.at < kTroubleLasts) text += fmt::format("; '{}': {}", lines_.name_of(peer), trouble.why);

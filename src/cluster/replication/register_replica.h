@@ -1,7 +1,7 @@
 // The driver of a replica, one peer that keeps registers of jobs: the kernel (cluster/register/acceptor.h) with a disk
-// and lines to the nodes that ask. Promises and accepted writes are durable before it answers; changes that arrive while
-// the disk is busy become durable together. With a full or failing disk it abstains, and says so; that is the only
-// effect. For a new set of replicas it reads what the others kept. One thread, that of its runtime.
+// and lines to the nodes that ask. Promises and accepted writes are durable before it answers; changes that arrive
+// while the disk is busy become durable together. With a full or failing disk it abstains, and says so; that is the
+// only effect. For a new set of replicas it reads what the others kept. One thread, that of its runtime.
 #pragma once
 
 #include <map>

@@ -137,7 +137,7 @@ std::optional<SetWish> ReplicaChanges::due() {
   const auto content = record == nullptr ? Content() : parse_content(record->value).value_or(Content());
   const auto written = content.value ? message::decode<ReplicaSet>(*content.value) : fail(Errc::kNotFound, "");
   const bool hidden = written && written->number > set.number;  // its maker told nobody
-  // Whoever makes a change holds the register.
+  // The manager that makes a change holds the register.
   const bool left = (set.joint() || hidden) && !view.is_leased(kSetKey);
   if (left && (wanted_ || parts_.moves())) return wanted_.value_or(SetWish{});
   if (set.joint() || hidden) return std::nullopt;
@@ -189,8 +189,7 @@ task<Status> ReplicaChanges::make(SetWish wish, runtime::Cancellation* cancel) {
       tell(SetTaken{std::move(*found)});
     }
     const Duration left = std::max(kernel.wake() - parts_.runtime.boot_now(), Duration::zero());
-    const Instant wake =
-        kernel.wake() == Instant::never() ? Instant::never() : parts_.runtime.read_clock() + left;
+    const Instant wake = kernel.wake() == Instant::never() ? Instant::never() : parts_.runtime.read_clock() + left;
     const bool event = co_await changed_.wait(
         parts_.runtime, [this] { return !inbox_.empty(); }, wake, cancel);
     SetEvent next = SetTick{};
@@ -245,8 +244,8 @@ task<Status> ReplicaChanges::carry_out(SetEffect effect, jobs::JobHandle& handle
     parts_.lines.hear(have->set);
     patience_ = parts_.runtime.now() + kMaxComing;
     const bool known = co_await parts_.lines.set_changed().wait(
-        parts_.runtime, [&] { return parts_.lines.set().number >= number; },
-        parts_.runtime.read_clock() + kMaxTakeOver, scope.cancellation());
+        parts_.runtime, [&] { return parts_.lines.set().number >= number; }, parts_.runtime.read_clock() + kMaxTakeOver,
+        scope.cancellation());
     if (!known) co_return fail(Errc::kIo, "this node's disk does not keep the new set of managers");
   } else if (auto* ask = std::get_if<AskSetState>(&effect)) {
     if (ask->to == parts_.lines.self()) {

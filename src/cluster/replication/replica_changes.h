@@ -70,11 +70,11 @@ class ReplicaChanges final : private jobs::JobHandle::Listener {
   std::optional<SetWish> wanted_;
   std::string doing_;
   std::string failed_;  // why the last change did; empty: it did not
-  uint64_t told_ = 0;  // number of the last set that people were told of
+  uint64_t told_ = 0;   // number of the last set in the log
   // Of a change that this node makes:
   bool making_ = false;
   std::deque<SetEvent> inbox_;
-  bool take_ = false;    // the register must be taken
+  bool take_ = false;  // the register must be taken
   bool over_ = false;
   Status outcome_;
   Instant patience_;  // until then the node that comes must know the set, before others count

@@ -16,7 +16,7 @@ using runtime::task;
 
 namespace {
 
-constexpr Duration kAgain = Duration::millis(200);
+constexpr Duration kReadAgain = Duration::millis(200);
 
 // Before the bytes of a set. A mark without it is the names of a set with the number 0.
 constexpr char kWithNumber = '\0';
@@ -99,9 +99,10 @@ void ReplicaDisk::give_up(const std::string& why) {
 task<Status> ReplicaDisk::keep(ReplicaSet set) {
   if (!readable_ || set.number <= kept_.number) co_return Status();
   if (!kept_.has(self_) && std::binary_search(set.names.begin(), set.names.end(), self_)) {
-    give_up(fmt::format("this node's disk has no record of {}, though the others count on it: it was lost. Remove this "
-                        "node (bellwether cluster managers remove {}), and add one with another name",
-                        what_, self_));
+    give_up(
+        fmt::format("this node's disk has no record of {}, though the others count on it: it was lost. Remove this "
+                    "node (bellwether cluster managers remove {}), and add one with another name",
+                    what_, self_));
     co_return Status();
   }
   std::vector<KvChange> changes;
@@ -124,7 +125,7 @@ task<void> ReplicaDisk::join(Lines& lines) {
   lines.hear(kept_);
   while (readable_ && kept_.number < lines.set().number) {
     const Status done = co_await keep(lines.set());
-    if (!done) co_await runtime_.sleep(kAgain, scope_->cancellation());
+    if (!done) co_await runtime_.sleep(kReadAgain, scope_->cancellation());
     if (scope_->cancellation()->cancelled()) co_return;
   }
 }
@@ -158,7 +159,7 @@ task<void> ReplicaDisk::catch_up(Lines& lines, ReadAll read_all, runtime::Cancel
     }
     if (lines.set().number != number || cancel->cancelled()) continue;
     const Status done = is_enough(set, had) ? co_await have_read(first_step_of(set)) : fail(Errc::kExhausted, "");
-    if (!done) co_await runtime_.sleep(kAgain, cancel);
+    if (!done) co_await runtime_.sleep(kReadAgain, cancel);
   }
 }
 

@@ -117,8 +117,9 @@ void ManagerService::on_request(link::Connection& connection, const wire::Inboun
   if (from_worker) return respond(parts_.router, connection, request.id, of_worker(caller, *message));
   if (!parts_.cluster_view.keeps_jobs() && coordinators_.empty()) {
     return respond(parts_.router, connection, request.id,
-                   refusal(Refusal::Kind::kUnavailable, "this manager keeps no jobs: ask one that does "
-                                                        "(bellwether cluster managers)"));
+                   refusal(Refusal::Kind::kUnavailable,
+                           "this manager keeps no jobs: ask one that does "
+                           "(bellwether cluster managers)"));
   }
   handle_client_message(caller, std::move(*message));
 }

@@ -203,7 +203,7 @@ bool ManagerRole::moves_replicas() const {
   return first != managers.end() && *first == self;
 }
 
-// Where votes of a quorum decide who leads, those who vote keep the jobs. Nothing while they change.
+// Where the votes of a quorum decide the leader, the voters keep the jobs. Nothing while they change.
 std::optional<std::vector<std::string>> ManagerRole::voters() const {
   const cluster::NodeConfig& config = work_->tools.options.config;
   const cluster::Leadership* const leadership = work_->tools.election.leadership();
