@@ -29,8 +29,9 @@ class Cluster(jobs.Cluster):
         return [name for name in self.voters if name in self.running and self.running[name].alive()]
 
     def managers(self, at=None):
-        """{name: row} as a manager sees them, and the whole answer."""
-        answer = self.ask(at or self.alive()[0], "managers")
+        """{name: row} as a manager sees them, and the whole answer of this manager."""
+        at = at or self.alive()[0]
+        answer = self.ask(at, "managers", "--node", self.world[at].ipv4)
         return ({one["name"]: one for one in answer["managers"]}, answer) if answer else ({}, None)
 
     def change(self, how, name):
@@ -93,19 +94,20 @@ class Managers(jobs.Test):
         cluster.start("d")
         cluster.all_alive()
         leader = cluster.agreed(cluster.alive())[0]
-        cluster.world.set(cluster.alive(), cluster.alive(), delay="100ms")  # so that each step takes its time
-        client = cluster.run_for(1, cluster.scenario(rate=RATE, seconds=20))
+        client = cluster.run_for(1, cluster.scenario(rate=RATE, seconds=40))
         command = cluster.world["client"].start(cluster.binary, "cluster", "managers", "add", "d", "--cluster",
                                                 "client.yaml", log=cluster.folder / "add.log")
+        until("the begin of the change", lambda: cluster.said(leader, "operator"))
+        cluster.running["d"].pause()  # the change waits for it
         until("a change under way", lambda: (cluster.managers(leader)[1] or {}).get("changing"))
         cluster.running[leader].kill()
-        cluster.world.clear()
-        rest = [name for name in cluster.alive()]
+        cluster.running["d"].resume()
+        rest = cluster.alive()
         cluster.kept_by(*cluster.first, "d", at=rest[0])
         command.wait()
         cluster.change("remove", leader)
         cluster.kept_by(*rest)
-        self.assert_whole(self.ended(client), RATE * 20, 20)
+        self.assert_whole(self.ended(client), RATE * 40, 40)
         self.assert_kept(cluster, *before)
 
     def test_a_lost_disk_is_replaced_under_a_new_name_and_refused_under_the_old_one(self):

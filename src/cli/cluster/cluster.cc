@@ -90,8 +90,9 @@ Result<node::AdminAnswer> ask_manager(OperatorSession& session, const node::Admi
 std::string missing(const node::ManagersView& view, bool add, const std::string& name) {
   const auto at = std::ranges::find(view.managers, name, &node::ManagerView::name);
   const bool is_there = at != view.managers.end();
-  if (view.voters_lead && (is_there && at->votes) != add) return fmt::format("the voters change");
-  const bool done = (is_there && at->keeps) == add && !view.changing;
+  if (view.voters_lead && (is_there && at->votes) != add) return "the voters change";
+  const bool jobs = std::ranges::any_of(view.managers, &node::ManagerView::keeps);
+  const bool done = (!jobs || (is_there && at->keeps) == add) && !view.changing;
   if (done) return {};
   return view.doing.empty() ? "the managers that keep jobs change" : view.doing;
 }

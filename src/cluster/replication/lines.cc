@@ -119,12 +119,14 @@ void Lines::adopt(const ReplicaSet& set) {
 }
 
 std::string Lines::unable() const {
-  if (replica_ == nullptr && blob_replica_ == nullptr) return "this node stores nothing of jobs now";
+  int serving = 0;
   for (const ReplicaDisk* disk : {replica_ == nullptr ? nullptr : &replica_->disk(),
                                   blob_replica_ == nullptr ? nullptr : &blob_replica_->disk()}) {
-    if (disk != nullptr && !disk->unable().empty()) return disk->unable();
+    if (disk == nullptr) continue;
+    if (!disk->unable().empty()) return disk->unable();
+    ++serving;
   }
-  return {};
+  return serving < expected_ ? "this node stores nothing of jobs now" : "";
 }
 
 uint64_t Lines::read() const {

@@ -48,6 +48,9 @@ class Lines final : private cluster::Service {
   void serve(jobs::QuorumJobStore* owners) { owners_ = owners; }
   void serve(blobs::BlobReplica* replica) { blob_replica_ = replica; }
 
+  // This node is to have so many of these two replicas; it says nothing of what it has before they serve.
+  void expect(int replicas) { expected_ = replicas; }
+
   // About a register; it may be lost.
   void send(MemberId to, decltype(Message::body) body);
   // About a blob, for a round under the set with this number; kOtherSet when it is not the set of this node. Errors are
@@ -116,6 +119,7 @@ class Lines final : private cluster::Service {
   jobs::RegisterReplica* replica_ = nullptr;
   jobs::QuorumJobStore* owners_ = nullptr;
   blobs::BlobReplica* blob_replica_ = nullptr;
+  int expected_ = 1;
   std::map<uint64_t, Served> served_;  // whose connection is still there
   std::size_t serving_ = 0;
   std::size_t serving_bytes_ = 0;

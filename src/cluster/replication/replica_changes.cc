@@ -135,7 +135,7 @@ std::optional<SetWish> ReplicaChanges::due() {
   const jobs::JobView& view = parts_.view;
   const RegisterRecord* const record = view.find(kSetKey);
   const auto content = record == nullptr ? Content() : parse_content(record->value).value_or(Content());
-  const auto written = content.value ? message::decode<ReplicaSet>(*content.value) : fail(Errc::kNotFound, "");
+  const auto written = message::decode<ReplicaSet>(content.value.value_or(std::string()));
   const bool hidden = written && written->number > set.number;  // its maker told nobody
   // The manager that makes a change holds the register.
   const bool left = (set.joint() || hidden) && !view.is_leased(kSetKey);

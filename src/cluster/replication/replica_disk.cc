@@ -158,8 +158,11 @@ task<void> ReplicaDisk::catch_up(Lines& lines, ReadAll read_all, runtime::Cancel
       if (done) had.insert(other);
     }
     if (lines.set().number != number || cancel->cancelled()) continue;
-    const Status done = is_enough(set, had) ? co_await have_read(first_step_of(set)) : fail(Errc::kExhausted, "");
-    if (!done) co_await runtime_.sleep(kReadAgain, cancel);
+    if (is_enough(set, had)) {
+      const Status done = co_await have_read(first_step_of(set));
+      if (done) continue;
+    }
+    co_await runtime_.sleep(kReadAgain, cancel);
   }
 }
 

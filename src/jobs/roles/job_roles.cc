@@ -113,6 +113,7 @@ task<Status> ManagerRole::prepare(const NodeTools& tools) {
     store = std::move(*opened);
     view = std::move(*seen);
   }
+  if (registers_ != nullptr) registers_->lines().expect(2);  // also the one of blobs
   work_ = std::make_unique<Work>(tools, *this, std::move(store), std::move(view));
   stores_ = {work_->store.get(), &work_->blobs};
   co_return Status();
