@@ -304,6 +304,20 @@ TEST_F(ManagerServiceTest, jobs_are_listed_only_by_a_manager_with_a_leader) {
   EXPECT_THAT(refused.why, testing::HasSubstr("gone are 'm2'"));
 }
 
+TEST_F(ManagerServiceTest, a_manager_that_keeps_jobs_no_longer_gives_its_jobs_away_and_refuses_clients) {
+  start({});
+  ASSERT_TRUE(std::holds_alternative<dispatch::Submitted>(submit("j1", test_bundle())));
+  ASSERT_EQ(service_->jobs(), 1u);
+  around_.keeps = false;
+  until([&] { return service_->jobs() == 0; });
+  until([&] { return !register_replica_.is_leased("j1"); });
+  const dispatch::Refusal refused = refusal_of(ask(c1_, dispatch::ListJobs{}));
+  EXPECT_EQ(refused.kind, dispatch::Refusal::Kind::kUnavailable);
+  EXPECT_THAT(refused.why, testing::HasSubstr("this manager keeps no jobs"));
+  around_.keeps = true;
+  until([&] { return service_->jobs() == 1; });
+}
+
 TEST_F(ManagerServiceTest, a_compiled_program_in_place_of_a_scenario_is_refused) {
   start({});
   scenario::Bundle bundle = *dispatch::decode_bundle(test_bundle());
