@@ -231,7 +231,7 @@ constexpr auto kDescription<AdminAnswer> =
         "an answer", alternative<MembersAnswer, AdminAnswer>(1, "members"),
         alternative<LeaderView, AdminAnswer>(2, "leader"), alternative<QuorumView, AdminAnswer>(3, "quorum"),
         alternative<SecretsAnswer, AdminAnswer>(4, "secrets"), alternative<std::string, AdminAnswer>(5, "done", kWords),
-        alternative<VotesAnswer, AdminAnswer>(6, "votes"))
+        alternative<VotesAnswer, AdminAnswer>(6, "votes"), alternative<ManagersView, AdminAnswer>(7, "managers"))
         .within(wire::kFrameMax);
 
 template <>

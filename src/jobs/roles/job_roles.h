@@ -27,6 +27,7 @@ class RegisterRole final : public NodeRole {
  public:
   runtime::task<Status> prepare(const NodeTools& tools) override;
   runtime::task<void> run(runtime::Cancellation* cancel) override { return replica_->run(cancel); }
+  using NodeRole::describe;
   void describe(QuorumView& view) const override;
 
   // After prepare().
