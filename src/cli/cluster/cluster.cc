@@ -79,8 +79,8 @@ Result<node::AdminAnswer> ask_manager(OperatorSession& session, const node::Admi
   std::optional<HostPort> at;
   for (const auto& member : known.members) {
     const bool usable = member.leads || (member.role == "manager" && member.state == "alive" && !at);
-    const auto place = usable ? parse_host_port(member.address, cluster::kDefaultPort) : std::nullopt;
-    if (place) at = *place;
+    const auto place = parse_host_port(member.address, cluster::kDefaultPort);
+    if (usable && place) at = *place;
   }
   if (!at) return fail(Errc::kUnreachable, "no manager is alive");
   return ask(session, *at, request, timeout);
