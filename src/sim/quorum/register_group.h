@@ -53,13 +53,16 @@ struct RegisterKernel {
 struct RegisterWorld final : KernelWorld<RegisterKernel> {
   explicit RegisterWorld(const RunSettings& settings) : KernelWorld(settings) {
     if (chance(0.3)) worst_drift_ = 0.1;
+    wild_clocks_ = chance(0.2);
+    if (wild_clocks_) worst_drift_ = 0.3;
     lease_ = Duration::seconds(chance(0.5) ? 3 : 30);
     const std::size_t first = 3 + 2 * prng().below(chance(0.3) ? 4 : 2);
     // Some of the worlds have replicas that change.
     changes_ = chance(0.5);
     const std::size_t replicas = changes_ ? 1 + prng().below(5) : first;
     members_.resize(changes_ ? replicas + 2 + prng().below(3) : first);
-    network_.emplace(timeline_, members_.size(), Duration::micros(50), Duration::millis(2));
+    slow_ = changes_ && chance(0.5);
+    network_.emplace(timeline_, members_.size(), Duration::micros(50), slow_ ? lease_ / 20 : Duration::millis(2));
     for (std::size_t i = 0; i < members_.size(); ++i) {
       RegisterNode& n = members_[i];
       n.index = static_cast<uint32_t>(i);
@@ -86,7 +89,7 @@ struct RegisterWorld final : KernelWorld<RegisterKernel> {
   // --- nodes
   void start(RegisterNode& n);
   bool crash(RegisterNode& n);
-  double drift() const { return is("no-margin-for-drift") ? 0 : worst_drift_; }
+  double drift() const { return wild_clocks_ ? 0.01 : is("no-margin-for-drift") ? 0 : worst_drift_; }
   bool leads(const RegisterNode& n, const std::string& key = kJobKey) const;
   Instant wake_of(const RegisterNode& n) const;
 
@@ -180,7 +183,9 @@ struct RegisterWorld final : KernelWorld<RegisterKernel> {
   std::optional<GroupNetwork> network_;
   RegisterChecker job_checker_{*this, kJobKey};
   RegisterChecker set_checker_{*this, kSetKey};
+  bool wild_clocks_ = false;  // they break what is declared: two may hold a register, but all else holds by the fences
   bool changes_ = false;
+  bool slow_ = false;                    // a change takes as long as a few writes
   std::map<uint64_t, ReplicaSet> sets_;  // that the register held, by number
   ReplicaSet newest_;
   uint64_t settled_ = 0;             // the newest that its maker has called done
