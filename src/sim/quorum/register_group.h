@@ -53,8 +53,8 @@ struct RegisterKernel {
 struct RegisterWorld final : KernelWorld<RegisterKernel> {
   explicit RegisterWorld(const RunSettings& settings) : KernelWorld(settings) {
     if (chance(0.3)) worst_drift_ = 0.1;
-    wild_clocks_ = chance(0.2);
-    if (wild_clocks_) worst_drift_ = 0.3;
+    wild_clocks_ = chance(0.3);
+    if (wild_clocks_) worst_drift_ = 0.5;
     lease_ = Duration::seconds(chance(0.5) ? 3 : 30);
     const std::size_t first = 3 + 2 * prng().below(chance(0.3) ? 4 : 2);
     // Some of the worlds have replicas that change.
@@ -177,6 +177,7 @@ struct RegisterWorld final : KernelWorld<RegisterKernel> {
   Pace pace() const override;
   void begin() override;
   void expect_recovery() override;
+  void tell_states() override;
   std::vector<Run::Count> counts() const override;
 
   Duration lease_;
@@ -185,6 +186,7 @@ struct RegisterWorld final : KernelWorld<RegisterKernel> {
   RegisterChecker set_checker_{*this, kSetKey};
   bool wild_clocks_ = false;  // they break what is declared: two may hold a register, but all else holds by the fences
   bool changes_ = false;
+  bool repaired_ = false;
   bool slow_ = false;                    // a change takes as long as a few writes
   std::map<uint64_t, ReplicaSet> sets_;  // that the register held, by number
   ReplicaSet newest_;

@@ -320,7 +320,8 @@ bool RegisterWorld::break_disk(RegisterNode& n) {
 
 bool RegisterWorld::change_replicas(RegisterNode& n) {
   const bool some_lost = std::any_of(members_.begin(), members_.end(), [](const RegisterNode& m) { return m.lost; });
-  if (!changes_ || !n.up || n.paused || n.change || newest_.joint() || (some_lost && is_changing())) return false;
+  if (!changes_ || repaired_ || !n.up || n.paused || n.change || newest_.joint() || (some_lost && is_changing()))
+    return false;
   registers::SetWish wish;
   const RegisterNode& in = any();
   if (chance(0.6) && !in.lost && !newest_.has(in.name)) wish.add = in.name;
@@ -329,6 +330,16 @@ bool RegisterWorld::change_replicas(RegisterNode& n) {
   const auto step = registers::begin_change(newest_, wish);
   if (!step || !lives(step->next, nullptr)) return false;
   deliver(n, wish);
+  // In the midst of it more goes wrong, and more is wanted.
+  const Duration soon = network_->slowest() * 20;
+  if (chance(0.4)) after(draw(Duration::zero(), soon), [this] { return !repaired_ && crash(any()); });
+  if (chance(0.4)) {
+    after(draw(Duration::zero(), soon), [this] {
+      if (!repaired_) break_network(chance(0.5) ? &GroupNetwork::split_but_for_a_bridge : &GroupNetwork::split);
+    });
+  }
+  if (chance(0.3)) break_disk(any());
+  if (chance(0.5)) after(draw(soon / 2, lease_ / 2 + soon), [this] { change_replicas(any()); });
   return true;
 }
 
@@ -351,6 +362,7 @@ bool RegisterWorld::lose(RegisterNode& n) {
 }
 
 void RegisterWorld::make_whole() {
+  repaired_ = true;
   network_->mend();
   for (RegisterNode& n : members_) {
     n.disk.mend();
@@ -374,7 +386,7 @@ void RegisterWorld::begin() {
 }
 
 void RegisterWorld::expect_recovery() {
-  const Duration at_most = lease_ * (changes_ ? 12 : 5);
+  const Duration at_most = lease_ * (wild_clocks_ ? 24 : changes_ ? 12 : 5);
   run_until(now() + at_most, [this] { return leader() != nullptr && !newest_.joint(); });
   if (!holds()) return;
   if (leader() == nullptr) {
@@ -383,6 +395,25 @@ void RegisterWorld::expect_recovery() {
   if (newest_.joint()) return fail("I13: all faults are repaired, but " + show(newest_) + " is still under way");
   const uint64_t writes = writes_;
   if (run_for(lease_ * 3) && writes_ == writes) fail("I13: all faults are repaired, but no write succeeds");
+}
+
+void RegisterWorld::tell_states() {
+  for (const RegisterNode& n : members_) {
+    std::string text = n.lost ? "lost" : fmt::format("{}, has read for {}", show(n.set), n.read);
+    if (n.change) text += ", a change waits for " + n.change->waits_for();
+    for (const char* key : {kJobKey, kSetKey}) {
+      const registers::RegisterRecord* record = n.acceptor ? n.acceptor->find(key) : nullptr;
+      if (record == nullptr || n.lost) continue;
+      text += fmt::format("; '{}': promised {} to {}, accepted {}", key, record->promised.fence.value(),
+                          record->promised.owner.value(), show_place(record->accepted));
+      if (n.acceptor->is_leased(n.clock.local(now()), key)) text += ", leased";
+    }
+    for (const auto& [key, owned] : n.owned) {
+      text += fmt::format("; asks for '{}' under fence {}, next in {}", key, owned.owner.fence().value(),
+                          format_duration(owned.owner.wake() - n.clock.local(now())));
+    }
+    say(n, text);
+  }
 }
 
 std::vector<Run::Count> RegisterWorld::counts() const {
