@@ -159,8 +159,8 @@ void JobAcceptor::confirm(Instant now, Slot& slot, MemberId from, const Ask& ask
   grant(slot, from, answer(slot, ask, Verdict::kGranted), out);
 }
 
-// A promise that was only learned binds this replica to nobody, because it may not know who holds the job; but whoever
-// writes under its fence has majorities, so it is the one.
+// A promise that was only learned binds this replica to nobody, because it may not know who holds the job; but a node
+// that writes under its fence has majorities.
 void JobAcceptor::learn(Instant now, const Learned& learned, AcceptorEffects& out) {
   std::vector<uint64_t> waits;
   for (const RegisterRecord& theirs : learned.records) {

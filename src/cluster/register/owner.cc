@@ -55,6 +55,9 @@ void JobOwner::on_tick(Instant now, OwnerEffects& out) {
       state_ = State::kIdle;
     }
   } else if (asking_ && now >= repeat_at_) {
+    // Those that refused and those that do not answer can keep it from ever being decided: a new attempt asks them all.
+    const bool some_refused = std::any_of(peers_.begin(), peers_.end(), [](const Peer& peer) { return peer.refused; });
+    if (!owning() && some_refused && now >= sent_ + config_.retry * kPatience) return refused(now, out);
     repeat_at_ = now + config_.retry;
     send(out);
   } else if (owning() && !asking_ && now >= renew_at_) {

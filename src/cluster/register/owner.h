@@ -130,6 +130,7 @@ class JobOwner {
 
  private:
   static constexpr std::size_t kMaxWaiting = 256;  // writes and reads
+  static constexpr int kPatience = 5;              // retries of a takeover that some refuse
 
   enum class State : uint8_t { kIdle, kWaiting, kPreparing, kAdopting, kOwning };
 

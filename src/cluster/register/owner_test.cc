@@ -140,6 +140,20 @@ TEST_F(JobOwnerTest, waits_for_the_lease_of_another_one) {
   EXPECT_NE(last<JobTaken>(2), nullptr);
 }
 
+// The one that refuses would grant it later, and the one that is down may never come back.
+TEST_F(JobOwnerTest, takes_a_job_that_one_refuses_for_a_while_and_that_another_never_grants) {
+  take(1);
+  now_ += Duration::seconds(31);
+  AcceptorEffects effects;
+  RegisterRecord leased = *acceptors_[1].find("job");
+  acceptors_[1].step(now_, Learned{1, {leased}}, effects);
+  down_ = {3};
+  tell(2, TakeJob{});
+  exchange();
+  pass(2, Duration::seconds(90));
+  EXPECT_NE(last<JobTaken>(2), nullptr);
+}
+
 TEST_F(JobOwnerTest, keeps_a_job_as_long_as_a_majority_answers) {
   take(1);
   down_ = {3};

@@ -105,7 +105,7 @@ void SetChange::ask(Instant now, SetEffects& out) {
   advance(now, out);
 }
 
-// Whoever is removed may go as soon as this says that it is done: so a majority of those that stay must know it.
+// A removed node may go for good once the change is done. So a majority of those that stay must know the end of it.
 void SetChange::advance(Instant, SetEffects& out) {
   const bool known = ReplicaSet::most(set_.names, [&](const std::string& name) { return knows(name); });
   const bool read = ReplicaSet::most(set_.next, [&](const std::string& name) { return has_read(name); });

@@ -2,7 +2,7 @@
 // owns the register, carries messages, and tells the time.
 //
 // It finishes a change that it finds under way, begins the wanted one, and waits for each step until the replicas know
-// and have read what the next one needs. Whoever takes the register after it goes on where it stopped.
+// and have read what the next one needs. The next owner of the register goes on where it stopped.
 #pragma once
 
 #include <cstdint>
@@ -74,7 +74,7 @@ class SetChange {
   // When to send SetTick at the latest.
   Instant wake() const { return asks_at_; }
 
-  // For people: the set as it is now, and the nodes for which it waits, with why. Empty: for the register.
+  // For people: the set as it is now, and what it waits for.
   const ReplicaSet& set() const { return set_; }
   std::string waits_for() const;
 
@@ -96,7 +96,7 @@ class SetChange {
   ReplicaSet set_;                   // that the register holds
   ReplicaSet writing_;               // that it may hold soon
   bool begun_ = false;               // a change, this or another
-  std::vector<std::string> former_;  // of the last change: they are told, but not waited for
+  std::vector<std::string> former_;  // of the last change: they hear of the next set
   std::map<std::string, SetState> states_;
   Instant asks_at_ = Instant::never();
 };

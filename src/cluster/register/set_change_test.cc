@@ -115,7 +115,7 @@ TEST_F(SetChangeTest, reads_the_register_again_when_a_write_is_unsure) {
   EXPECT_TRUE(writes(kStep1)) << "it did not take effect";
 }
 
-// Whoever was removed may be gone: what it was told last must be known to those that stay.
+// A removed node may be gone: those that stay must know the last set without it.
 TEST_F(SetChangeTest, is_not_done_before_a_majority_of_those_that_stay_knows) {
   wish({"", "a"});
   tell(SetTaken{ReplicaSet{4, {"b", "c"}, {}}});

@@ -171,7 +171,7 @@ struct Records {
 };
 struct SetState {
   ReplicaSet set;     // the newest that the replica knows, durable
-  uint64_t read = 0;  // the newest first step of a change for which it has read everything, durable
+  uint64_t read = 0;  // number of the newest first step; it has read everything for that change, durable
 };
 // Of a replica to a Request; SetIs instead of Records: its set is newer than the asker's.
 struct Response {

@@ -39,9 +39,7 @@ void RegisterWorld::receive(RegisterNode& n, const RegisterWire& wire) {
                  },
                  [&](const registers::Records& records) { read_page(n, wire, records); },
                  [&](const registers::ReadSet&) {
-                   const bool early = is("set-not-durable");
-                   const ReplicaSet& known = early ? n.set : n.kept;
-                   send(n, from, registers::SetState{known, is("step-2-early") ? known.number : n.read});
+                   send(n, from, registers::SetState{n.kept, is("step-2-early") ? n.kept.number : n.read});
                  },
                  [&](const registers::SetState& state) {
                    if (n.change) to_change(n, registers::SetStateIs{from.name, state});
@@ -87,7 +85,7 @@ std::string RegisterWorld::show(const ReplicaSet& set) {
 void RegisterWorld::decided(const ReplicaSet& set) {
   const auto [known, first] = sets_.try_emplace(set.number, set);
   if (known->second != set) fail("two sets of replicas: " + show(known->second) + ", and " + show(set));
-  if (first) ++changes_made_;
+  if (first) ++changes_made_, decided_at_[set.number] = now();
   if (set.number <= newest_.number) return;
   newest_ = set;
   std::erase_if(pending_, [&](const ReplicaSet& one) { return one.number <= set.number; });
@@ -109,8 +107,11 @@ void RegisterWorld::on(RegisterNode& n, const registers::WriteSet& write) {
 
 void RegisterWorld::on(RegisterNode& n, const registers::AskSetState& ask) {
   if (ask.to == n.name) {
-    return to_change(n, registers::SetStateIs{n.name, {is("set-not-durable") ? n.set : n.kept, n.read}});
+    return to_change(n, registers::SetStateIs{n.name, {n.kept, n.read}});
   }
+  // To be read before it knows, a replica must hear of it late.
+  const bool late = is("reads-unaware") && (of(ask.to).index + ask.set.number) % 2 == 0;
+  if (late && now() < decided_at_[ask.set.number] + lease_ / 2) return;
   send(n, of(ask.to), registers::SetIs{ask.set});
   send(n, of(ask.to), registers::ReadSet{});
 }

@@ -37,7 +37,7 @@ inline constexpr auto kRegisterMistakes = std::to_array<Mistake>({
     {"leases-unread", "a replica grants a job that it has read although it is leased"},
     {"promises-outlive-set", "a takeover counts what was promised and learnt under a former set of replicas"},
     {"set-told-early", "a step is told before the register has it"},
-    {"set-not-durable", "a replica counts as one that knows a set before it is on its disk"},
+    {"set-forgotten", "after a restart a replica knows only the set of its settings"},
 });
 
 inline constexpr const char* kJobKey = "job";
@@ -53,13 +53,17 @@ struct RegisterKernel {
 struct RegisterWorld final : KernelWorld<RegisterKernel> {
   explicit RegisterWorld(const RunSettings& settings) : KernelWorld(settings) {
     if (chance(0.3)) worst_drift_ = 0.1;
+    wild_clocks_ = chance(0.3);
+    if (wild_clocks_) worst_drift_ = 0.5;
+    fences_only_ = wild_clocks_ && chance(0.5);
     lease_ = Duration::seconds(chance(0.5) ? 3 : 30);
     const std::size_t first = 3 + 2 * prng().below(chance(0.3) ? 4 : 2);
     // Some of the worlds have replicas that change.
     changes_ = chance(0.5);
     const std::size_t replicas = changes_ ? 1 + prng().below(5) : first;
     members_.resize(changes_ ? replicas + 2 + prng().below(3) : first);
-    network_.emplace(timeline_, members_.size(), Duration::micros(50), Duration::millis(2));
+    slow_ = changes_ && chance(0.5);
+    network_.emplace(timeline_, members_.size(), Duration::micros(50), slow_ ? lease_ / 20 : Duration::millis(2));
     for (std::size_t i = 0; i < members_.size(); ++i) {
       RegisterNode& n = members_[i];
       n.index = static_cast<uint32_t>(i);
@@ -86,7 +90,7 @@ struct RegisterWorld final : KernelWorld<RegisterKernel> {
   // --- nodes
   void start(RegisterNode& n);
   bool crash(RegisterNode& n);
-  double drift() const { return is("no-margin-for-drift") ? 0 : worst_drift_; }
+  double drift() const { return wild_clocks_ ? 0.01 : is("no-margin-for-drift") ? 0 : worst_drift_; }
   bool leads(const RegisterNode& n, const std::string& key = kJobKey) const;
   Instant wake_of(const RegisterNode& n) const;
 
@@ -164,6 +168,8 @@ struct RegisterWorld final : KernelWorld<RegisterKernel> {
   bool break_disk(RegisterNode& n);
   // An operator's wish: any that can come true without the nodes that are lost.
   bool change_replicas(RegisterNode& n);
+  // A step of a change is the newest set, and a node knows it. Else the next change finds and finishes it.
+  bool goes_on() const;
   bool is_changing() const;
   bool lives(const std::vector<std::string>& names, const RegisterNode* without);
   // A machine with its disk. It never comes back under its name.
@@ -174,14 +180,20 @@ struct RegisterWorld final : KernelWorld<RegisterKernel> {
   Pace pace() const override;
   void begin() override;
   void expect_recovery() override;
+  void tell_states() override;
   std::vector<Run::Count> counts() const override;
 
   Duration lease_;
   std::optional<GroupNetwork> network_;
   RegisterChecker job_checker_{*this, kJobKey};
   RegisterChecker set_checker_{*this, kSetKey};
+  bool wild_clocks_ = false;  // they break what is declared: two may hold a register, but all else holds by the fences
+  bool fences_only_ = false;  // no replica waits for the end of a lease
   bool changes_ = false;
-  std::map<uint64_t, ReplicaSet> sets_;  // that the register held, by number
+  bool repaired_ = false;
+  bool slow_ = false;                       // a change takes as long as a few writes
+  std::map<uint64_t, ReplicaSet> sets_;     // that the register held, by number
+  std::map<uint64_t, Instant> decided_at_;  // by the same
   ReplicaSet newest_;
   uint64_t settled_ = 0;             // the newest that its maker has called done
   std::vector<ReplicaSet> pending_;  // newer ones that were to be written

@@ -78,7 +78,7 @@ struct RegisterNode : GroupMember {
 
   registers::ReplicaSet set;                      // the newest that it knows
   registers::ReplicaSet kept;                     // and on its disk
-  uint64_t read = 0;                              // the set for which it has read everything, on its disk
+  uint64_t read = 0;                              // number of a set; it has read everything for that one, on its disk
   std::map<std::string, std::string> read_after;  // by the replica that it reads from
   std::set<std::string> read_from;                // everything
   std::map<uint64_t, Page> pages;

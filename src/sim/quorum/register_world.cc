@@ -24,6 +24,7 @@ void RegisterWorld::start(RegisterNode& n) {
                    [&](const ReplicaSet& set) { n.kept = set; }, [&](const HasRead& read) { n.read = read.set; }},
         row);
   }
+  if (is("set-forgotten")) n.kept = sets_[0];
   n.set = n.kept;
   n.acceptor.emplace(registers::JobAcceptorConfig{.drift = drift()});
   registers::AcceptorStart start;
@@ -126,6 +127,7 @@ void RegisterWorld::on(RegisterNode& from, const registers::SendAsk& sending) {
     checker(key).attempted({sending.ask.claim.fence, accept->write}, accept->value);
   }
   registers::Ask ask = sending.ask;
+  if (fences_only_) ask.lease = Duration::nanos(1);
   auto* const release = std::get_if<registers::Release>(&ask.body);
   if (release != nullptr && is("settles-unfinished")) ++release->write;
   if (is("promises-outlive-set") && std::holds_alternative<registers::Prepare>(ask.body)) {
@@ -137,6 +139,13 @@ void RegisterWorld::on(RegisterNode& from, const registers::SendAsk& sending) {
       RegisterWire wire{of(sending.to)->index, from.set.number, 0, std::move(answer)};
       return after(Duration::micros(1), [this, &from, wire = std::move(wire)] { deliver(from, wire); });
     }
+  }
+  // A former owner has the time to go on.
+  const auto* accept = std::get_if<registers::Accept>(&ask.body);
+  if (is("promises-unread") && accept != nullptr && accept->write == 1) {
+    return after(draw(Duration::zero(), lease_ / 3), [this, &from, to = of(sending.to), ask = std::move(ask)] {
+      if (from.up) send(from, *to, ask);
+    });
   }
   send(from, *of(sending.to), std::move(ask));
 }
@@ -196,6 +205,7 @@ void RegisterWorld::finished(RegisterNode& n, const std::string& key, uint64_t t
 }
 
 void RegisterWorld::expect_sole_owner(const RegisterNode& n, const std::string& key) {
+  if (wild_clocks_) return;
   for (const RegisterNode& other : members_) {
     if (&other == &n || !other.up || !leads(other, key)) continue;
     fail(fmt::format("I2: nodes {} and {} hold '{}' at once", n.id.value(), other.id.value(), key));
@@ -226,9 +236,9 @@ void RegisterWorld::use(RegisterNode& n, uint32_t life) {
     owned.operations[++ticket_] = {false, {}, job_checker_.floor()};
     finished(n, kJobKey, ticket_, owned.known_place, owned.known_value);
   }
-  // Whoever made the change may have died.
+  // The maker of the change may have died.
   if (n.set.joint() && !n.change && chance(0.2)) deliver(n, registers::SetWish{});
-  after(draw(Duration::millis(1), lease_ / 6), [this, &n, life] { use(n, life); });
+  after(draw(Duration::millis(1), lease_ / (slow_ ? 30 : 6)), [this, &n, life] { use(n, life); });
 }
 
 // --- the acceptor and the disk
@@ -266,7 +276,13 @@ void RegisterWorld::keep(RegisterNode& n, const RegisterRow& row) {
   const Duration usually = draw(Duration::micros(100), Duration::millis(5));
   n.disk.write(timeline_, row, usually, [this, &n](const RegisterRow& written, bool ok) {
     if (!ok) BW_PROBE("register world: a disk fails");
-    deliver(n, RegisterWritten{written, ok || is("disk-error-ignored")});
+    const RegisterWritten event{written, ok || is("disk-error-ignored")};
+    // Unlike a message it is not lost when the node stands still.
+    if (n.paused) {
+      n.missed.push_back(event);
+    } else {
+      deliver(n, event);
+    }
   });
 }
 
@@ -313,7 +329,8 @@ bool RegisterWorld::break_disk(RegisterNode& n) {
 
 bool RegisterWorld::change_replicas(RegisterNode& n) {
   const bool some_lost = std::any_of(members_.begin(), members_.end(), [](const RegisterNode& m) { return m.lost; });
-  if (!changes_ || !n.up || n.paused || n.change || newest_.joint() || (some_lost && is_changing())) return false;
+  if (!changes_ || repaired_ || !n.up || n.paused || n.change || newest_.joint() || (some_lost && is_changing()))
+    return false;
   registers::SetWish wish;
   const RegisterNode& in = any();
   if (chance(0.6) && !in.lost && !newest_.has(in.name)) wish.add = in.name;
@@ -322,7 +339,22 @@ bool RegisterWorld::change_replicas(RegisterNode& n) {
   const auto step = registers::begin_change(newest_, wish);
   if (!step || !lives(step->next, nullptr)) return false;
   deliver(n, wish);
+  // In the midst of it more goes wrong, and more is wanted.
+  const Duration soon = network_->slowest() * 20;
+  if (chance(0.4)) after(draw(Duration::zero(), soon), [this] { return !repaired_ && crash(any()); });
+  if (chance(0.4)) {
+    after(draw(Duration::zero(), soon), [this] {
+      if (!repaired_) break_network(chance(0.5) ? &GroupNetwork::split_but_for_a_bridge : &GroupNetwork::split);
+    });
+  }
+  if (chance(0.3)) break_disk(any());
+  if (chance(0.5)) after(draw(soon / 2, lease_ / 2 + soon), [this] { change_replicas(any()); });
   return true;
+}
+
+bool RegisterWorld::goes_on() const {
+  return std::any_of(members_.begin(), members_.end(),
+                     [&](const RegisterNode& n) { return n.up && n.set.joint() && newest_ == n.set; });
 }
 
 bool RegisterWorld::is_changing() const {
@@ -344,6 +376,7 @@ bool RegisterWorld::lose(RegisterNode& n) {
 }
 
 void RegisterWorld::make_whole() {
+  repaired_ = true;
   network_->mend();
   for (RegisterNode& n : members_) {
     n.disk.mend();
@@ -367,15 +400,34 @@ void RegisterWorld::begin() {
 }
 
 void RegisterWorld::expect_recovery() {
-  const Duration at_most = lease_ * (changes_ ? 12 : 5);
-  run_until(now() + at_most, [this] { return leader() != nullptr; });
+  const Duration at_most = lease_ * (wild_clocks_ ? 24 : changes_ ? 12 : 5);
+  run_until(now() + at_most, [this] { return leader() != nullptr && !goes_on(); });
   if (!holds()) return;
   if (leader() == nullptr) {
     return fail("I13: all faults are repaired, but no node owns the job after " + format_duration(at_most));
   }
-  if (newest_.joint()) return fail("I13: all faults are repaired, but " + show(newest_) + " is still under way");
+  if (goes_on()) return fail("I13: all faults are repaired, but " + show(newest_) + " is still under way");
   const uint64_t writes = writes_;
   if (run_for(lease_ * 3) && writes_ == writes) fail("I13: all faults are repaired, but no write succeeds");
+}
+
+void RegisterWorld::tell_states() {
+  for (const RegisterNode& n : members_) {
+    std::string text = n.lost ? "lost" : fmt::format("{}, has read for {}", show(n.set), n.read);
+    if (n.change) text += ", a change waits for " + n.change->waits_for();
+    for (const char* key : {kJobKey, kSetKey}) {
+      const registers::RegisterRecord* record = n.acceptor ? n.acceptor->find(key) : nullptr;
+      if (record == nullptr || n.lost) continue;
+      text += fmt::format("; '{}': promised {} to {}, accepted {}", key, record->promised.fence.value(),
+                          record->promised.owner.value(), show_place(record->accepted));
+      if (n.acceptor->is_leased(n.clock.local(now()), key)) text += ", leased";
+    }
+    for (const auto& [key, owned] : n.owned) {
+      text += fmt::format("; asks for '{}' under fence {}, next in {}", key, owned.owner.fence().value(),
+                          format_duration(owned.owner.wake() - n.clock.local(now())));
+    }
+    say(n, text);
+  }
 }
 
 std::vector<Run::Count> RegisterWorld::counts() const {
