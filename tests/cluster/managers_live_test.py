@@ -36,9 +36,8 @@ class Cluster(jobs.Cluster):
 
     def change(self, how, name):
         """Until it is done."""
-        code, answer = self.operator(self.alive()[0], "managers", how, name, "--timeout", "3m")
+        code, answer = self.operator(self.alive()[0], "managers", how, name, "--timeout", "3m", json_too=False)
         assert code == 0, answer
-        return answer
 
     def keepers(self, at=None):
         rows, answer = self.managers(at)
