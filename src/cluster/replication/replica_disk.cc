@@ -121,6 +121,7 @@ task<Status> ReplicaDisk::have_read(uint64_t number) {
 }
 
 task<void> ReplicaDisk::join(Lines& lines) {
+  if (!readable_) co_return;
   lines.restore(kept_);
   lines.hear(kept_);
   while (readable_ && kept_.number < lines.set().number) {
