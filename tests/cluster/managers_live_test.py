@@ -133,6 +133,7 @@ class Managers(jobs.Test):
         cluster = self.begun(workers=1)
         before = self.finished(cluster)
         cluster.running["c"].kill()
+        cluster.agreed(cluster.alive())
         for name in "de":
             cluster.start(name)
             cluster.all_alive([*cluster.alive()])

@@ -78,7 +78,7 @@ Result<node::AdminAnswer> ask_manager(OperatorSession& session, const node::Admi
   BW_TRY(const auto known, node::only<node::MembersAnswer>(ask_any(session, node::AskMembers(), timeout)));
   std::optional<HostPort> at;
   for (const auto& member : known.members) {
-    const bool usable = member.leads || (member.role == "manager" && member.state == "alive" && !at);
+    const bool usable = member.state == "alive" && (member.leads || (member.role == "manager" && !at));
     const auto place = parse_host_port(member.address, cluster::kDefaultPort);
     if (usable && place) at = *place;
   }
