@@ -22,8 +22,7 @@ void RegisterWorld::receive(RegisterNode& n, const RegisterWire& wire) {
     if (news->set.number < n.set.number) send(n, from, registers::SetIs{n.set});
     return;
   }
-  const bool unaware = is("reads-unaware") && std::holds_alternative<registers::ReadRecords>(wire.body);
-  if (wire.set != n.set.number && !unaware) send(n, from, registers::SetIs{n.set});
+  if (wire.set != n.set.number) send(n, from, registers::SetIs{n.set});
   const bool is_old = wire.set < n.set.number;
   std::visit(Overloaded{
                  [&](const registers::Ask& ask) {
@@ -35,7 +34,7 @@ void RegisterWorld::receive(RegisterNode& n, const RegisterWire& wire) {
                  [&](const registers::Freed& freed) { to_owner(n, freed.key, registers::JobFreed{}); },
                  [](const registers::SetIs&) {},
                  [&](const registers::ReadRecords& request) {
-                   if (unaware || (!is_old && n.kept.number >= wire.set)) tell_records(n, from, request, wire.number);
+                   if (!is_old && n.kept.number >= wire.set) tell_records(n, from, request, wire.number);
                  },
                  [&](const registers::Records& records) { read_page(n, wire, records); },
                  [&](const registers::ReadSet&) {
@@ -85,7 +84,7 @@ std::string RegisterWorld::show(const ReplicaSet& set) {
 void RegisterWorld::decided(const ReplicaSet& set) {
   const auto [known, first] = sets_.try_emplace(set.number, set);
   if (known->second != set) fail("two sets of replicas: " + show(known->second) + ", and " + show(set));
-  if (first) ++changes_made_, decided_at_[set.number] = now();
+  if (first) ++changes_made_;
   if (set.number <= newest_.number) return;
   newest_ = set;
   std::erase_if(pending_, [&](const ReplicaSet& one) { return one.number <= set.number; });
@@ -109,9 +108,6 @@ void RegisterWorld::on(RegisterNode& n, const registers::AskSetState& ask) {
   if (ask.to == n.name) {
     return to_change(n, registers::SetStateIs{n.name, {n.kept, n.read}});
   }
-  // To be read before it knows, a replica must hear of it late.
-  const bool late = is("reads-unaware") && (of(ask.to).index + ask.set.number) % 2 == 0;
-  if (late && now() < decided_at_[ask.set.number] + lease_ / 2) return;
   send(n, of(ask.to), registers::SetIs{ask.set});
   send(n, of(ask.to), registers::ReadSet{});
 }

@@ -32,7 +32,6 @@ inline constexpr auto kRegisterMistakes = std::to_array<Mistake>({
     {"old-sets-served", "an owner decides with the old replicas while they change"},
     {"step-2-early", "the second step of a change is written before a majority of the next replicas has read"},
     {"reads-too-few", "a replica has read when one other has answered it"},
-    {"reads-unaware", "a replica reads from one that does not know the change"},
     {"promises-unread", "a replica reads values without promises"},
     {"leases-unread", "a replica grants a job that it has read although it is leased"},
     {"promises-outlive-set", "a takeover counts what was promised and learnt under a former set of replicas"},
@@ -191,9 +190,8 @@ struct RegisterWorld final : KernelWorld<RegisterKernel> {
   bool fences_only_ = false;  // no replica waits for the end of a lease
   bool changes_ = false;
   bool repaired_ = false;
-  bool slow_ = false;                       // a change takes as long as a few writes
-  std::map<uint64_t, ReplicaSet> sets_;     // that the register held, by number
-  std::map<uint64_t, Instant> decided_at_;  // by the same
+  bool slow_ = false;                    // a change takes as long as a few writes
+  std::map<uint64_t, ReplicaSet> sets_;  // that the register held, by number
   ReplicaSet newest_;
   uint64_t settled_ = 0;             // the newest that its maker has called done
   std::vector<ReplicaSet> pending_;  // newer ones that were to be written
