@@ -31,7 +31,7 @@ std::string names_of(const ReplicaSet& set, const char* between);
 // The first step of the change that led to it; 0: none did.
 inline uint64_t first_step_of(const ReplicaSet& set) { return set.number - (set.joint() || set.number == 0 ? 0 : 1); }
 
-class Lines final : private cluster::Service {
+class Lines final : public cluster::Service {
  public:
   // `replicas`: the names of all replicas as the settings have them, the set with the number 0. REQUIRES 1 to
   // kMaxReplicas of them, whose ids differ. All must outlive it.

@@ -61,7 +61,8 @@ constexpr auto kDescription<WorkerReport> = describe<WorkerReport, &wrong_report
     "a report of a worker", field<&WorkerReport::life>(1, fixed(kSome)), field<&WorkerReport::cores>(2, kCores),
     field<&WorkerReport::free>(3), field<&WorkerReport::takes_work>(4), field<&WorkerReport::healthy>(5),
     field<&WorkerReport::state>(6, kText), field<&WorkerReport::reason>(7, kText),
-    field<&WorkerReport::held>(8, list(kMaxHeldAssignments)), field<&WorkerReport::leaves>(9));
+    field<&WorkerReport::held>(8, list(kMaxHeldAssignments)), field<&WorkerReport::leaves>(9),
+    field<&WorkerReport::permits>(10));
 
 template <>
 constexpr auto kDescription<WindowMessage> = describe<WindowMessage, &wrong_window>(
