@@ -5,8 +5,7 @@
 
 namespace bellwether::sim {
 
-// --- messages
-// ---------------------------------------------------------------------------------------------------------
+// --- messages --------------------------------------------------------------------------------------------------------
 
 void RegisterWorld::send(const RegisterNode& from, RegisterNode& to, decltype(RegisterWire::body) body,
                          uint64_t number) {
@@ -47,8 +46,7 @@ void RegisterWorld::receive(RegisterNode& n, const RegisterWire& wire) {
              wire.body);
 }
 
-// --- the set of replicas
-// ----------------------------------------------------------------------------------------------
+// --- the set of replicas ---------------------------------------------------------------------------------------------
 
 registers::ReplicaIds RegisterWorld::ids(const RegisterNode& n) {
   const auto of_names = [&](const std::vector<std::string>& names) {
@@ -128,8 +126,7 @@ void RegisterWorld::end_change(RegisterNode& n) {
   n.change_is_over = true;
 }
 
-// --- reading from other replicas
-// --------------------------------------------------------------------------------------
+// --- reading from other replicas -------------------------------------------------------------------------------------
 
 void RegisterWorld::forget_pages(RegisterNode& n) {
   n.read_after.clear();
