@@ -73,16 +73,23 @@ int drain_worker(const ClusterArguments& given) {
 constexpr Duration kLookEvery = Duration::millis(500);
 constexpr Duration kMaxChange = Duration::minutes(1);
 
-// The leader where it is a manager, else any manager: both know, and can do, what is asked here.
+// Of the manager that leads, else of any: all know what is asked here. A node that was removed knows of no leader, and
+// its list of voters is that of before.
 Result<node::AdminAnswer> ask_manager(OperatorSession& session, const node::AdminRequest& request, Duration timeout) {
-  BW_TRY(const auto known, node::only<node::MembersAnswer>(ask_any(session, node::AskMembers(), timeout)));
+  BW_TRY(auto known, node::only<node::MembersAnswer>(ask_any(session, node::AskMembers(), timeout)));
+  std::ranges::stable_partition(known.members, &node::MemberView::leads);
   std::optional<HostPort> at;
   for (const auto& member : known.members) {
-    const bool usable = member.state == "alive" && (member.leads || (member.role == "manager" && !at));
+    if (member.state != "alive" || !(member.leads || member.role == "manager")) continue;
     const auto place = parse_host_port(member.address, cluster::kDefaultPort);
-    if (usable && place) at = *place;
+    if (!place) continue;
+    const auto seen = node::only<node::ManagersView>(ask(session, *place, node::AskManagers(), timeout));
+    if (!seen) continue;
+    const bool leads = std::ranges::any_of(seen->managers, [](const auto& one) { return one.self && one.leads; });
+    if (leads || !at) at = *place;
+    if (leads) break;
   }
-  if (!at) return fail(Errc::kUnreachable, "no manager is alive");
+  if (!at) return fail(Errc::kUnreachable, "no manager answers");
   return ask(session, *at, request, timeout);
 }
 

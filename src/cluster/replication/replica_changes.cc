@@ -39,7 +39,7 @@ bool ReplicaChanges::has_read(const std::string& name) const {
 }
 
 bool ReplicaChanges::under_way() const {
-  const auto target = parts_.target();
+  const auto target = parts_.moves() ? parts_.target() : std::nullopt;
   return making_ || wanted_ || parts_.lines.set().joint() || (target && *target != parts_.lines.set().names);
 }
 
