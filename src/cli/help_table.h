@@ -94,6 +94,12 @@ inline constexpr HelpRow kHelpRows[] = {
     {"cluster drain", "Make a worker finish its work, leave the cluster, and end", "bellwether cluster drain w1"},
     {"cluster transfer", "Make the leader hand over to another node without a gap",
      "bellwether cluster transfer --cluster perf --to m2"},
+    {"cluster managers", "List the managers: which vote, keep jobs, and are alive; add and remove them",
+     "bellwether cluster managers\n"
+     "bellwether cluster managers add m4"},
+    {"cluster managers add", "Let a manager vote and keep jobs, while jobs run", "bellwether cluster managers add m4"},
+    {"cluster managers remove", "Let a manager neither vote nor keep jobs any more, while jobs run",
+     "bellwether cluster managers remove m2"},
     {"cluster voters", "Change the set of voters, one at a time", "bellwether cluster voters add m4"},
     {"cluster voters add", "Add a voter", "bellwether cluster voters add m4"},
     {"cluster voters remove", "Remove a voter", "bellwether cluster voters remove m2"},

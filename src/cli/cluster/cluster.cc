@@ -1,6 +1,7 @@
 // bellwether cluster: the state of a cluster, and the operator's actions on it.
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 
@@ -65,6 +66,73 @@ int drain_worker(const ClusterArguments& given) {
     return member.name == given.name && member.state != "dead" && member.state != "left";
   };
   return ask_member(given, node::Drain(), is, fmt::format("there is no live member '{}'", given.name));
+}
+
+// --- managers --------------------------------------------------------------------------------------------------------
+
+constexpr Duration kLookEvery = Duration::millis(500);
+constexpr Duration kMaxChange = Duration::minutes(1);
+
+// Of the manager that leads, else of any: all know what is asked here. A node that was removed knows of no leader, and
+// its list of voters is that of before.
+Result<node::AdminAnswer> ask_manager(OperatorSession& session, const node::AdminRequest& request, Duration timeout) {
+  BW_TRY(auto known, node::only<node::MembersAnswer>(ask_any(session, node::AskMembers(), timeout)));
+  std::ranges::stable_partition(known.members, &node::MemberView::leads);
+  std::optional<HostPort> at;
+  for (const auto& member : known.members) {
+    if (member.state != "alive" || !(member.leads || member.role == "manager")) continue;
+    const auto place = parse_host_port(member.address, cluster::kDefaultPort);
+    if (!place) continue;
+    const auto seen = node::only<node::ManagersView>(ask(session, *place, node::AskManagers(), timeout));
+    if (!seen) continue;
+    const bool leads = std::ranges::any_of(seen->managers, [](const auto& one) { return one.self && one.leads; });
+    if (leads || !at) at = *place;
+    if (leads) break;
+  }
+  if (!at) return fail(Errc::kUnreachable, "no manager answers");
+  return ask(session, *at, request, timeout);
+}
+
+// What is still missing, in one line; empty: the change is done.
+std::string missing(const node::ManagersView& view, bool add, const std::string& name) {
+  const auto at = std::ranges::find(view.managers, name, &node::ManagerView::name);
+  const bool is_there = at != view.managers.end();
+  if (view.voters_lead && (is_there && at->votes) != add) return "the voters change";
+  const bool jobs = std::ranges::any_of(view.managers, &node::ManagerView::keeps);
+  const bool done = (!jobs || (is_there && at->keeps) == add) && !view.changing;
+  if (done) return {};
+  return view.doing.empty() ? "the managers that keep jobs change" : view.doing;
+}
+
+int list_managers(const ClusterArguments& given) {
+  auto session = open_session(given);
+  if (!session) return session.error();
+  return answered(given.node.empty() ? ask_manager(*session, node::AskManagers(), given.timeout)
+                                     : ask_any(*session, node::AskManagers(), given.timeout),
+                  given.json);
+}
+
+int change_managers(const ClusterArguments& given, bool add) {
+  auto session = open_session(given);
+  if (!session) return session.error();
+  const Instant deadline = session->runtime->now() + given.timeout;
+  const Duration once = std::min(given.timeout, OperatorOptions().timeout);
+  const auto begun = node::only<std::string>(ask_manager(*session, node::ChangeManagers{add, given.name}, once));
+  if (!begun) return refuse("cluster", printable(begun.error().message), kExitNo);
+  std::string said;
+  while (true) {
+    auto seen = node::only<node::ManagersView>(ask_manager(*session, node::AskManagers(), once));
+    const std::string now = seen ? missing(*seen, add, given.name) : seen.error().message;
+    if (now.empty()) return answered(node::AdminAnswer(std::move(*seen)), given.json);
+    if (now != std::exchange(said, now)) std::fprintf(stderr, "%s\n", printable(now).c_str());
+    if (session->runtime->now() >= deadline) break;
+    pause(*session, kLookEvery);
+  }
+  return refuse("cluster",
+                printable(fmt::format("'{}' is not {} after {}: {}. The change goes on if it can; "
+                                      "`bellwether cluster managers` shows it",
+                                      given.name, add ? "added" : "removed", format_duration(given.timeout), said)),
+                kExitNo);
 }
 
 // --- a new secret ----------------------------------------------------------------------------------------------------
@@ -213,6 +281,22 @@ void add_cluster(CLI::App& app, int& exit_code) {
   CLI::App* transfer = add("transfer");
   add_text(transfer, "--to", given->to, "NAME", "The next leader (default: the best node)");
   transfer->callback([given, &exit_code] { exit_code = ask_leader(*given, node::Transfer{given->to}); });
+  CLI::App* managers = add("managers");
+  managers->require_subcommand(0, 1);
+  managers->callback([given, managers, &exit_code] {
+    if (!managers->get_subcommands().empty()) return;
+    exit_code = list_managers(*given);
+  });
+  auto changed = std::make_shared<ClusterArguments>();
+  changed->timeout = kMaxChange;
+  for (const bool more : {true, false}) {
+    CLI::App* change = new_verb(*managers, more ? "add" : "remove");
+    add_cluster_options(change, *changed);
+    add_duration(change, "--timeout", changed->timeout, "Longest wait for the end of the change (default 1m)");
+    change->add_flag("--json", changed->json, "Print JSON");
+    change->add_option("NAME", changed->name, "The manager's name")->required();
+    change->callback([changed, more, &exit_code] { exit_code = change_managers(*changed, more); });
+  }
   CLI::App* voters = new_verb(*command, "voters");
   voters->require_subcommand(1);
   for (const bool more : {true, false}) {

@@ -190,6 +190,25 @@ std::string answer_text(const node::QuorumView& quorum) {
   return text;
 }
 
+std::string answer_text(const node::ManagersView& view) {
+  Table table({"MANAGER", "ALIVE", "VOTES", "KEEPS JOBS", "HAS READ", ""});
+  for (const auto& one : view.managers) {
+    std::string more;
+    for (const auto& [is, word] : {std::pair{one.leads, "leads"},
+                                   {one.self, "answers"},
+                                   {one.joining, "joins"},
+                                   {one.leaving, "leaves"},
+                                   {!one.manager && one.alive, "no manager"}}) {
+      if (is) more += (more.empty() ? "" : ", ") + std::string(word);
+    }
+    const auto yes = [](bool is) { return std::string(is ? "yes" : "no"); };
+    table.add({one.name, yes(one.alive), yes(one.votes), yes(one.keeps), one.keeps ? yes(one.read) : "", more});
+  }
+  std::string text = table.text();
+  if (view.changing) text += "a change is under way\n";
+  return view.doing.empty() ? text : text + printable(view.doing) + "\n";
+}
+
 std::string answer_text(const node::SecretsAnswer& secrets) {
   std::string out;
   for (const uint32_t id : secrets.ids) out += wire::key_name(id) + (out.empty() ? "  in use\n" : "  also opens\n");

@@ -38,6 +38,23 @@ TEST(ClusterWords, whoever_leads_does_so_as_somebody_sees_it) {
   EXPECT_EQ(text_of(leader), "nobody leads, as m2 sees it: 3 of 3 voters promised\n");
 }
 
+TEST(ClusterWords, managers_who_votes_keeps_jobs_and_has_read) {
+  node::ManagersView view;
+  view.managers = {
+      {.name = "m1", .alive = true, .self = true, .leads = true, .manager = true, .votes = true, .keeps = true},
+      {.name = "m2", .alive = true, .manager = true, .keeps = true, .joining = true}};
+  view.managers.front().read = true;
+  view.changing = true;
+  view.doing = "'m2' has not read the jobs";
+  EXPECT_EQ(text_of(view),
+            "MANAGER  ALIVE  VOTES  KEEPS JOBS  HAS READ\n"
+            "m1       yes    yes    yes         yes       leads, answers\n"
+            "m2       yes    no     yes         no        joins\n"
+            "a change is under way\n"
+            "'m2' has not read the jobs\n");
+  EXPECT_NE(json_of(view).find("\"keeps\": true"), std::string::npos);
+}
+
 TEST(ClusterWords, a_quorum_says_what_is_needed_and_what_is_there) {
   node::QuorumView quorum;
   quorum.voters = {{.name = "m1", .alive = true, .leads = true, .self = true}, {.name = "m2"}};

@@ -46,19 +46,22 @@ std::unique_ptr<cluster::ContextManager> maker_of_contexts(runtime::Runtime& run
   return std::make_unique<cluster::CommandManager>(runtime, std::move(command));
 }
 
-// The same nodes keep the registers and blobs of jobs; an etcd has only the registers.
+// The same nodes keep the registers and blobs of jobs; an etcd has only the registers. Managers with a disk can become
+// one of them while they run.
 task<Status> add_manager_roles(runtime::Runtime& runtime, const cluster::NodeConfig& config, Journal& journal,
                                Roles& roles) {
   std::shared_ptr<node::RegisterRole> registers;
-  if (config.keeps_jobs() && !config.jobs_in_etcd()) {
+  const bool can_keep = config.role == wire::Role::kManager && !config.replicas.empty() && !config.data.empty();
+  if ((can_keep || config.keeps_jobs()) && !config.jobs_in_etcd()) {
     registers = std::make_shared<node::RegisterRole>();
     roles.push_back(registers);
   }
   if (config.role != wire::Role::kManager) co_return Status();
-  if (!config.keeps_jobs()) {
+  if (!can_keep) {
     journal.warn(runtime.wall_now(), config.replicas.empty()
                                          ? "without 'replicas' there is nobody to keep jobs: this cluster takes none"
-                                         : "this manager is no replica of jobs: it passes none on, and takes none");
+                                         : "without 'data' this manager cannot keep jobs: it passes none on, and takes "
+                                           "none");
     co_return Status();
   }
   auto kv = co_await cluster::open_sqlite_kv(runtime, config.data + "/blobs.db");

@@ -68,6 +68,7 @@ class ElectionDriver final : public Leadership, private Service {
   void suspect(const std::string& leader) override { tell(quorum::LeaderSuspected{member_id(leader)}); }
   Status hand_over(const std::string& cause, const std::string& heir) override;
   void leave(const std::string& cause) override;
+  void learn(const std::string& name) override { names_[member_id(name)] = name; }
   Status change_voters(bool add, const std::string& name) override;
   std::string obstacle() const override;
   bool electable() const override { return !kernel_.follows_only(); }
@@ -76,9 +77,6 @@ class ElectionDriver final : public Leadership, private Service {
 
   // An event; before run() it is dropped.
   void tell(quorum::Event event);
-  // Adds a node of this name, which may be asked to vote.
-  void learn(const std::string& name) { names_[member_id(name)] = name; }
-
   const quorum::QuorumElector& kernel() const { return kernel_; }
   // Empty for no member, and for a member whose name this node does not know.
   std::string name_of(quorum::MemberId member) const;

@@ -67,6 +67,8 @@ class Leadership {
   virtual Status hand_over(const std::string& cause, const std::string& heir) = 0;
   // Hands over if it leads, and stands no more.
   virtual void leave(const std::string& cause) = 0;
+  // A gate or manager of this name exists; it may become a voter.
+  virtual void learn(const std::string& /*name*/) {}
   // Begins to change the set of voters.
   virtual Status change_voters(bool add, const std::string& name) = 0;
   // Why this node can neither stand nor name the leader; empty: it can.

@@ -65,6 +65,12 @@ constexpr auto kDescription<CallElection> =
     describe<CallElection>("a request for an election", field<&CallElection::forced>(1));
 
 template <>
+constexpr auto kDescription<AskManagers> = describe<AskManagers>("a request for the managers");
+template <>
+constexpr auto kDescription<ChangeManagers> = describe<ChangeManagers>(
+    "a change of managers", field<&ChangeManagers::add>(1), field<&ChangeManagers::name>(2, kNodeName));
+
+template <>
 constexpr auto kDescription<AdminRequest> =
     describe<AdminRequest>(
         "a request", alternative<AskMembers, AdminRequest>(1, "members"),
@@ -72,7 +78,8 @@ constexpr auto kDescription<AdminRequest> =
         alternative<Leave, AdminRequest>(4, "leave"), alternative<Transfer, AdminRequest>(5, "transfer"),
         alternative<ChangeVoters, AdminRequest>(6, "voters"), alternative<AskSecrets, AdminRequest>(7, "secret"),
         alternative<Drain, AdminRequest>(8, "drain"), alternative<AskVotes, AdminRequest>(9, "votes"),
-        alternative<CallElection, AdminRequest>(10, "elect"))
+        alternative<CallElection, AdminRequest>(10, "elect"), alternative<AskManagers, AdminRequest>(11, "managers"),
+        alternative<ChangeManagers, AdminRequest>(12, "manager"))
         .within(kAdminRequestMax, Errc::kInvalid);
 
 // --- what is answered ------------------------------------------------------------------------------------------------
@@ -107,6 +114,18 @@ constexpr auto kDescription<QuorumView> = describe<QuorumView>(
     field<&QuorumView::decided_by>(12, kWords), field<&QuorumView::obstacle>(13, kWords),
     field<&QuorumView::stands_back>(14, kWords), field<&QuorumView::submissions>(15, kWords),
     field<&QuorumView::state>(16, kWords));
+
+template <>
+constexpr auto kDescription<ManagerView> =
+    describe<ManagerView>("a manager", field<&ManagerView::name>(1, kWords), field<&ManagerView::alive>(2),
+                          field<&ManagerView::self>(3), field<&ManagerView::leads>(4), field<&ManagerView::manager>(5),
+                          field<&ManagerView::votes>(6), field<&ManagerView::keeps>(7), field<&ManagerView::joining>(8),
+                          field<&ManagerView::leaving>(9), field<&ManagerView::read>(10));
+template <>
+constexpr auto kDescription<ManagersView> = describe<ManagersView>(
+    "the managers", field<&ManagersView::managers>(1, list(kMaxMembers)), field<&ManagersView::number>(2),
+    field<&ManagersView::changing>(3), field<&ManagersView::voters_lead>(4), field<&ManagersView::doing>(5, kWords),
+    field<&ManagersView::answered_by>(6, kWords));
 
 template <>
 constexpr auto kDescription<SecretsAnswer> =
@@ -212,7 +231,7 @@ constexpr auto kDescription<AdminAnswer> =
         "an answer", alternative<MembersAnswer, AdminAnswer>(1, "members"),
         alternative<LeaderView, AdminAnswer>(2, "leader"), alternative<QuorumView, AdminAnswer>(3, "quorum"),
         alternative<SecretsAnswer, AdminAnswer>(4, "secrets"), alternative<std::string, AdminAnswer>(5, "done", kWords),
-        alternative<VotesAnswer, AdminAnswer>(6, "votes"))
+        alternative<VotesAnswer, AdminAnswer>(6, "votes"), alternative<ManagersView, AdminAnswer>(7, "managers"))
         .within(wire::kFrameMax);
 
 template <>

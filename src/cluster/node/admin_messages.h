@@ -28,6 +28,12 @@ struct ChangeVoters {
   bool add = false;  // else: remove
   std::string name;
 };
+// Also those that keep jobs.
+struct AskManagers {};
+struct ChangeManagers {
+  bool add = false;  // else: remove
+  std::string name;
+};
 // The secrets of this one node; a rotation asks every node in turn.
 struct AskSecrets {
   enum class Act : uint8_t {
@@ -52,7 +58,7 @@ struct CallElection {
 };
 
 using AdminRequest = std::variant<AskMembers, AskLeader, AskQuorum, Leave, Transfer, ChangeVoters, AskSecrets, Drain,
-                                  AskVotes, CallElection>;
+                                  AskVotes, CallElection, AskManagers, ChangeManagers>;
 
 struct MembersAnswer {
   std::vector<MemberView> members;
@@ -77,7 +83,8 @@ struct VotesAnswer {
 };
 
 // A text is the result of an act.
-using AdminAnswer = std::variant<MembersAnswer, LeaderView, QuorumView, SecretsAnswer, std::string, VotesAnswer>;
+using AdminAnswer =
+    std::variant<MembersAnswer, LeaderView, QuorumView, SecretsAnswer, std::string, VotesAnswer, ManagersView>;
 
 // The answer to a question with only one kind of answers.
 template <class Answer>

@@ -57,6 +57,7 @@ TEST_F(AdminServiceTest, questions_change_nothing_and_are_not_audited) {
   EXPECT_EQ(answer<MembersAnswer>(AskMembers()).members.at(0).name, "a");
   EXPECT_EQ(answer<QuorumView>(AskQuorum()).voters.size(), 1u);
   EXPECT_EQ(answer<VotesAnswer>(AskVotes()).view.winner, "a");
+  EXPECT_TRUE(answer<ManagersView>(AskManagers()).managers.at(0).keeps);
   EXPECT_THAT(answer<SecretsAnswer>(AskSecrets()).ids, ElementsAre(1, 2));
   EXPECT_THAT(kernel.acts, IsEmpty());
   EXPECT_THAT(kernel.audited, IsEmpty());
@@ -82,6 +83,7 @@ TEST_F(AdminServiceTest, invalid_requests_reach_no_control) {
   EXPECT_THAT(refusal(Transfer{"b\nand more"}), testing::Not(HasSubstr("\n")))
       << "nor does it reach a terminal as it is";
   EXPECT_THAT(refusal(ChangeVoters{}), HasSubstr("name has 0 bytes"));
+  EXPECT_THAT(refusal(ChangeManagers{}), HasSubstr("name has 0 bytes"));
   AskSecrets secret{.act = AskSecrets::Act::kUse};
   EXPECT_THAT(refusal(secret), HasSubstr("no id of a secret"));
   secret.id = 7;

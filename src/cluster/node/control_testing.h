@@ -49,6 +49,11 @@ class FakeControl final : public NodeControl {
     check(wire::is_name(name), "a voter has a name");
     return act((add ? "add " : "remove ") + name);
   }
+  ManagersView managers() const override { return {.managers = {{.name = "a", .keeps = true}}, .answered_by = "a"}; }
+  Result<std::string> change_managers(bool add, const std::string& name) override {
+    check(wire::is_name(name), "a manager has a name");
+    return act((add ? "add manager " : "remove manager ") + name);
+  }
   Result<std::string> learn_secret(std::string secret) override {
     check(secret.size() >= wire::kSecretMin && secret.size() <= wire::kSecretMax, "a secret has its length");
     learned = std::move(secret);

@@ -22,6 +22,9 @@ struct ActOf {
   std::string operator()(const ChangeVoters& ask) {
     return fmt::format("{} voter '{}'", ask.add ? "add" : "remove", ask.name);
   }
+  std::string operator()(const ChangeManagers& ask) {
+    return fmt::format("{} manager '{}'", ask.add ? "add" : "remove", ask.name);
+  }
   std::string operator()(const AskSecrets& ask) {
     constexpr std::array kActs{"", "learn a secret", "use another secret", "forget a secret"};
     return kActs[static_cast<std::size_t>(ask.act)];
@@ -55,6 +58,8 @@ struct Answering {
   Answer operator()(Drain&) { return kernel.drain(by); }
   Answer operator()(Transfer& ask) { return kernel.transfer(ask.to); }
   Answer operator()(ChangeVoters& ask) { return kernel.change_voters(ask.add, ask.name); }
+  Answer operator()(AskManagers&) { return kernel.managers(); }
+  Answer operator()(ChangeManagers& ask) { return kernel.change_managers(ask.add, ask.name); }
   Answer operator()(AskSecrets& ask) {
     switch (ask.act) {
       case AskSecrets::Act::kList: break;
@@ -198,6 +203,80 @@ QuorumView NodeAdmin::quorum() const {
       std::count_if(view.voters.begin(), view.voters.end(), [](const VoterView& one) { return one.alive; }));
   view.has_quorum = majority(&VoterView::joining) && majority(&VoterView::leaving);
   return view;
+}
+
+ManagersView NodeAdmin::managers() const {
+  ManagersView view;
+  roles_.each([&](const NodeRole& role) { role.describe(view); });
+  view.voters_lead = !config_.delegates() && !config_.votes_by_score();
+  const auto row = [&](const std::string& name) -> ManagerView& {
+    const auto at = std::ranges::find(view.managers, name, &ManagerView::name);
+    return at != view.managers.end() ? *at : view.managers.emplace_back(ManagerView{.name = name});
+  };
+  for (const VoterView& voter : quorum().voters) {
+    if (voter.name.empty()) continue;
+    ManagerView& one = row(voter.name);
+    one.votes = true;
+    one.joining = one.joining || voter.joining;
+    one.leaving = one.leaving || voter.leaving;
+    view.changing = view.changing || voter.joining || voter.leaving;
+  }
+  members_.for_each([&](const NodeMembers::Member& member) {
+    const bool manager = member.role() == wire::Role::kManager;
+    const bool known = std::ranges::find(view.managers, member.name, &ManagerView::name) != view.managers.end();
+    if (!known && (!manager || member.gone())) return;
+    ManagerView& one = row(member.name);
+    one.manager = manager;
+    one.self = member.name == config_.name;
+    one.alive = one.self || member.state == membership::MemberState::kAlive;
+    one.leads = member.name == election_.leader();
+  });
+  std::ranges::sort(view.managers, {}, &ManagerView::name);
+  view.answered_by = config_.name;
+  return view;
+}
+
+// A change begins only if it can end: all nodes that it needs are alive.
+Result<std::string> NodeAdmin::change_managers(bool add, const std::string& name) {
+  const ManagersView view = managers();
+  const auto at = std::ranges::find(view.managers, name, &ManagerView::name);
+  const bool known = at != view.managers.end();
+  if (add && !members_.state_of(name) && name != config_.name) {
+    return fail(Errc::kRefused, "no node '{}' is known: start it, and `bellwether cluster members` shows it", name);
+  }
+  if (add && (!known || !at->manager)) return fail(Errc::kRefused, "'{}' is not a manager (role: manager)", name);
+  if (add && !at->alive) return fail(Errc::kRefused, "'{}' is not alive", name);
+  if (!add && (!known || (!at->votes && !at->keeps))) {
+    return fail(Errc::kRefused, "'{}' neither votes nor keeps jobs: `bellwether cluster managers` lists who does",
+                name);
+  }
+  if (view.changing) return fail(Errc::kRefused, "a change is under way; `bellwether cluster managers` shows it");
+  if (add && at->keeps && (at->votes || !view.voters_lead)) {
+    return fail(Errc::kRefused, "'{}' is one of the managers already", name);
+  }
+  std::size_t keepers = 0;
+  std::size_t alive = 0;
+  for (const ManagerView& one : view.managers) {
+    if (!one.keeps) continue;
+    ++keepers;
+    alive += one.alive ? 1 : 0;
+  }
+  if (keepers > 0 && alive < quorum::majority_of(keepers)) {
+    return fail(Errc::kRefused, "of {} managers that keep jobs {} are alive, and {} are needed", keepers, alive,
+                quorum::majority_of(keepers));
+  }
+  if (view.voters_lead && (!known || at->votes != add)) {
+    const auto begun = election_.change_voters(add, name);
+    if (!begun) return tl::unexpected(begun.error());
+  } else {
+    Status begun = fail(Errc::kUnsupported, "this node keeps no jobs: send the request to a manager");
+    roles_.each([&](NodeRole& role) {
+      if (!begun && begun.error().code == Errc::kUnsupported) begun = role.change_managers(add, name);
+    });
+    if (!begun) return tl::unexpected(begun.error());
+  }
+  return fmt::format("the change has started; `bellwether cluster managers` shows when '{}' is {}", name,
+                     add ? "added" : "removed");
 }
 
 std::optional<cluster::VoteView> NodeAdmin::vote() const {

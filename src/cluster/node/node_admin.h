@@ -66,6 +66,8 @@ class NodeAdmin final : public NodeControl {
   Result<std::string> change_voters(bool add, const std::string& name) override {
     return election_.change_voters(add, name);
   }
+  ManagersView managers() const override;
+  Result<std::string> change_managers(bool add, const std::string& name) override;
   Result<std::string> learn_secret(std::string secret) override { return port_.learn_secret(std::move(secret)); }
   Result<std::string> use_secret(uint32_t id) override { return port_.use_secret(id); }
   Result<std::string> forget_secret(uint32_t id) override { return port_.forget_secret(id); }

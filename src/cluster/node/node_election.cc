@@ -118,6 +118,11 @@ task<void> NodeElection::resign(std::string cause, Duration at_most) {
 
 void NodeElection::on_member(const membership::MemberEvent& event) {
   using membership::MemberChange;
+  const membership::MemberTable& table = members_.kernel().table();
+  const auto at = table.find(membership::node_id(event.name));
+  if (at && leadership_ != nullptr && static_cast<wire::Role>(table.profile(*at).role) != wire::Role::kWorker) {
+    leadership_->learn(event.name);
+  }
   if (event.name != leader_) return;
   const bool gone = event.change == MemberChange::kDied || event.change == MemberChange::kLeft;
   if (leadership_ != nullptr && (gone || event.change == MemberChange::kSuspected)) leadership_->suspect(event.name);

@@ -24,6 +24,8 @@ class Kernel final : public NodeControl {
   Result<cluster::VoteView> last_vote() const override { return cluster::VoteView{}; }
   Result<std::string> call_election(bool) override { return std::string(); }
   Result<std::string> change_voters(bool, const std::string&) override { return std::string(); }
+  ManagersView managers() const override { return {}; }
+  Result<std::string> change_managers(bool, const std::string&) override { return std::string(); }
   Result<std::string> learn_secret(std::string) override { return std::string(); }
   Result<std::string> use_secret(uint32_t) override { return std::string(); }
   Result<std::string> forget_secret(uint32_t) override { return std::string(); }

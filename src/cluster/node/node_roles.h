@@ -83,6 +83,11 @@ class NodeRole : public election::TermListener {
   virtual std::string obstacle() const { return {}; }
   // Adds its knowledge: of its work, and of the jobs that it keeps.
   virtual void describe(QuorumView&) const {}
+  virtual void describe(ManagersView&) const {}
+  // Begins a change of the nodes that keep jobs, where these are not the voters. kRefused says why not.
+  virtual Status change_managers(bool /*add*/, const std::string& /*name*/) {
+    return fail(Errc::kUnsupported, "this node keeps no jobs");
+  }
   // Its progress in one word (cluster/health/signals.h); empty when others report it.
   virtual std::string progress() const { return {}; }
   // For the page of metrics.

@@ -62,6 +62,29 @@ struct QuorumView {
   std::string submissions;  // why it takes no new jobs for now; else empty
 };
 
+// A manager, or another node that votes or keeps jobs.
+struct ManagerView {
+  std::string name;
+  bool alive = false;
+  bool self = false;
+  bool leads = false;
+  bool manager = false;  // by its role
+  bool votes = false;
+  bool keeps = false;    // jobs; while that changes, from now on or until now
+  bool joining = false;  // comes to the voters or to those that keep jobs
+  bool leaving = false;
+  bool read = false;  // all that the others kept when it came
+};
+
+struct ManagersView {
+  std::vector<ManagerView> managers;
+  uint64_t number = 0;  // of the set of those that keep jobs; grows with each change of it
+  bool changing = false;
+  bool voters_lead = false;  // those that keep jobs are the voters
+  std::string doing;         // the step of the change, or why the last one has failed
+  std::string answered_by;
+};
+
 // The source of answers for pages and operators, and of the acts of operators.
 class NodeControl {
  public:
@@ -86,6 +109,8 @@ class NodeControl {
   virtual Result<std::string> transfer(const std::string& to) = 0;
   virtual Result<std::string> call_election(bool forced) = 0;
   virtual Result<std::string> change_voters(bool add, const std::string& name) = 0;
+  virtual ManagersView managers() const = 0;
+  virtual Result<std::string> change_managers(bool add, const std::string& name) = 0;
   virtual Result<std::string> learn_secret(std::string secret) = 0;
   virtual Result<std::string> use_secret(uint32_t id) = 0;
   virtual Result<std::string> forget_secret(uint32_t id) = 0;

@@ -10,6 +10,16 @@
 
 namespace bellwether::registers {
 
+namespace {
+
+constexpr std::size_t kRecordBytes = 96;  // of a record without its key and its value, at most
+
+bool is_older(const Claim& claim, const Claim& promised) {
+  return claim.fence < promised.fence || (claim.fence == promised.fence && promised.owner != quorum::kNobody);
+}
+
+}  // namespace
+
 const char* to_string(Verdict verdict) {
   static constexpr EnumNames<Verdict> kNames("granted", "there is a newer claim", "the job is held under a lease",
                                              "unavailable");
@@ -20,6 +30,7 @@ void JobAcceptor::step(Instant now, const AcceptorEvent& event, AcceptorEffects&
   if (const auto* begin = std::get_if<AcceptorStart>(&event)) return start(now, *begin);
   if (const auto* question = std::get_if<Asked>(&event)) return asked(now, *question, out);
   if (const auto* done = std::get_if<JobKept>(&event)) return kept(*done, out);
+  if (const auto* learned = std::get_if<Learned>(&event)) return learn(now, *learned, out);
   const auto slot = slots_.find(std::get<Forget>(event).key);
   if (slot == slots_.end() || !is_retired(slot->second.record.value)) return;
   out.push_back(DropJob{++number_, slot->first});
@@ -48,6 +59,18 @@ const RegisterRecord* JobAcceptor::find(const std::string& key) const {
 bool JobAcceptor::is_leased(Instant now, const std::string& key) const {
   const auto slot = slots_.find(key);
   return slot != slots_.end() && now < slot->second.leased_until;
+}
+
+Records JobAcceptor::page(const std::string& after) const {
+  Records page;
+  std::size_t bytes = 0;
+  for (auto slot = slots_.upper_bound(after); slot != slots_.end(); ++slot) {
+    bytes += slot->first.size() + slot->second.record.value.size() + kRecordBytes;
+    page.more = !page.records.empty() && (bytes > kMaxPageBytes || page.records.size() == kMaxPageRecords);
+    if (page.more) break;
+    page.records.push_back(slot->second.record);
+  }
+  return page;
 }
 
 void JobAcceptor::asked(Instant now, const Asked& asked, AcceptorEffects& out) {
@@ -105,7 +128,7 @@ void JobAcceptor::accept(Instant now, Slot& slot, const Accept& body, MemberId f
   const Claim& promised = slot.record.promised;
   const Place place{ask.claim.fence, body.write};
   if (ask.claim.owner != from || body.value.size() > kMaxValueBytes) return;
-  if (ask.claim != promised && ask.claim.fence <= promised.fence) {
+  if (ask.claim != promised && is_older(ask.claim, promised)) {
     BW_PROBE("register: a write under an older fence is refused");
     return out.push_back(Reply{from, answer(slot, ask, Verdict::kFenced)});
   }
@@ -125,7 +148,7 @@ void JobAcceptor::accept(Instant now, Slot& slot, const Accept& body, MemberId f
 void JobAcceptor::confirm(Instant now, Slot& slot, MemberId from, const Ask& ask, AcceptorEffects& out) {
   const Claim& promised = slot.record.promised;
   if (ask.claim != promised) {
-    const bool older = ask.claim.fence <= promised.fence;
+    const bool older = is_older(ask.claim, promised);
     return out.push_back(Reply{from, answer(slot, ask, older ? Verdict::kFenced : Verdict::kUnable)});
   }
   if (ask.lease > slot.record.longest_lease) {
@@ -134,6 +157,44 @@ void JobAcceptor::confirm(Instant now, Slot& slot, MemberId from, const Ask& ask
   }
   lease(now, slot, ask.lease);
   grant(slot, from, answer(slot, ask, Verdict::kGranted), out);
+}
+
+// A promise that was only learned binds this replica to nobody, because it may not know who holds the job; but a node
+// that writes under its fence has majorities.
+void JobAcceptor::learn(Instant now, const Learned& learned, AcceptorEffects& out) {
+  std::vector<uint64_t> waits;
+  for (const RegisterRecord& theirs : learned.records) {
+    const auto [place, is_new] = slots_.try_emplace(theirs.key);
+    if (!readable_ || (is_new && slots_.size() > config_.most_jobs)) {
+      if (is_new) slots_.erase(place);
+      return out.push_back(PageKept{learned.page, false});
+    }
+    Slot& slot = place->second;
+    RegisterRecord& ours = slot.record;
+    const RegisterRecord before = ours;
+    ours.key = theirs.key;
+    const auto known = [](const RegisterRecord& record) {
+      return writer_of(record) == quorum::kNobody ? Claim{record.promised.fence, {}, 0} : record.promised;
+    };
+    const Claim claim = known(theirs);
+    ours.promised = known(ours);
+    if (claim.fence > ours.promised.fence || (claim.fence == ours.promised.fence && claim.owner != quorum::kNobody)) {
+      ours.promised = claim;
+    }
+    if (theirs.accepted > ours.accepted) {
+      BW_PROBE("register: a replica learns a newer value from another");
+      ours.accepted = theirs.accepted;
+      bytes_ += theirs.value.size() - ours.value.size();
+      ours.value = theirs.value;
+      ours.unsettled = true;
+    }
+    ours.longest_lease = std::max(ours.longest_lease, theirs.longest_lease);
+    lease(now, slot, theirs.longest_lease);
+    if (ours != before || slot.failed) keep(slot, out);
+    if (slot.durable < slot.wanted) waits.push_back(slot.wanted);
+  }
+  if (waits.empty()) return out.push_back(PageKept{learned.page, true});
+  for (const uint64_t number : waits) paged_.emplace(number, learned.page);
 }
 
 void JobAcceptor::release(Instant now, Slot& slot, const Claim& claim, uint64_t write, AcceptorEffects& out) {
@@ -179,6 +240,16 @@ void JobAcceptor::grant(Slot& slot, MemberId to, Answer answer, AcceptorEffects&
 }
 
 void JobAcceptor::kept(const JobKept& kept, AcceptorEffects& out) {
+  const auto [first, last] = paged_.equal_range(kept.number);
+  std::vector<uint64_t> pages;
+  for (auto one = first; one != last; ++one) pages.push_back(one->second);
+  paged_.erase(first, last);
+  for (const uint64_t page : pages) {
+    const auto waits = [&](const auto& one) { return one.second == page; };
+    if (kept.ok && std::any_of(paged_.begin(), paged_.end(), waits)) continue;
+    std::erase_if(paged_, waits);
+    out.push_back(PageKept{page, kept.ok});
+  }
   const auto key = keeping_.find(kept.number);
   if (key == keeping_.end()) return;
   const auto place = slots_.find(key->second);

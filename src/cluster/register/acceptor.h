@@ -38,7 +38,13 @@ struct JobKept {
 struct Forget {
   std::string key;
 };
-using AcceptorEvent = std::variant<AcceptorStart, Asked, JobKept, Forget>;
+// Records of another replica, for a new set of replicas. PageKept follows. Each record adds to the one here: the higher
+// promise, the newer value and the longest lease count, and the job is leased for that long, to whomever it was.
+struct Learned {
+  uint64_t page = 0;
+  std::vector<RegisterRecord> records;
+};
+using AcceptorEvent = std::variant<AcceptorStart, Asked, JobKept, Forget, Learned>;
 
 // --- effects ---------------------------------------------------------------------------------------------------------
 
@@ -60,7 +66,12 @@ struct TellFreed {
   MemberId to;
   std::string key;
 };
-using AcceptorEffect = std::variant<KeepJob, DropJob, Reply, TellFreed>;
+// All of a page is durable. Not ok: perhaps it is not, and must be learned again.
+struct PageKept {
+  uint64_t page = 0;
+  bool ok = true;
+};
+using AcceptorEffect = std::variant<KeepJob, DropJob, Reply, TellFreed, PageKept>;
 using AcceptorEffects = std::vector<AcceptorEffect>;
 
 class JobAcceptor {
@@ -78,6 +89,8 @@ class JobAcceptor {
   }
   // A node holds the job, as far as this peer has promised it.
   bool is_leased(Instant now, const std::string& key) const;
+  // The records after this key, of at most kMaxPageRecords and kMaxPageBytes.
+  Records page(const std::string& after) const;
   // Nothing when it has never heard of it.
   const RegisterRecord* find(const std::string& key) const;
 
@@ -106,6 +119,7 @@ class JobAcceptor {
   void prepare(Instant now, Slot& slot, MemberId from, const Ask& ask, AcceptorEffects& out);
   void accept(Instant now, Slot& slot, const Accept& body, MemberId from, const Ask& ask, AcceptorEffects& out);
   void confirm(Instant now, Slot& slot, MemberId from, const Ask& ask, AcceptorEffects& out);
+  void learn(Instant now, const Learned& learned, AcceptorEffects& out);
   void release(Instant now, Slot& slot, const Claim& claim, uint64_t write, AcceptorEffects& out);
   void lease(Instant now, Slot& slot, Duration span);
   void keep(Slot& slot, AcceptorEffects& out);
@@ -118,6 +132,7 @@ class JobAcceptor {
   std::size_t bytes_ = 0;
   uint64_t number_ = 0;
   std::map<uint64_t, std::string> keeping_;  // writes on their way to the disk
+  std::multimap<uint64_t, uint64_t> paged_;  // of these writes, those that a page waits for
 };
 
 }  // namespace bellwether::registers

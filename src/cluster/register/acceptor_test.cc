@@ -1,5 +1,6 @@
 #include "cluster/register/acceptor.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <optional>
 #include <string>
@@ -39,6 +40,23 @@ class JobAcceptorTest : public testing::Test {
   Verdict verdict(MemberId from, Claim claim, decltype(Ask::body) body) {
     const auto answer = ask(from, claim, std::move(body));
     return answer ? answer->verdict : Verdict::kUnable;
+  }
+
+  // Whether it is all durable, with a disk that works.
+  bool learn(const std::vector<RegisterRecord>& records) {
+    effects_.clear();
+    acceptor_.step(now_, Learned{7, records}, effects_);
+    for (std::size_t i = 0; i < effects_.size(); ++i) {
+      const auto* keep = std::get_if<KeepJob>(&effects_[i]);
+      if (keep == nullptr) continue;
+      kept_ = keep->record;
+      acceptor_.step(now_, JobKept{keep->number, true}, effects_);
+    }
+    const auto* page = std::get_if<PageKept>(&effects_.back());
+    return page != nullptr && page->page == 7 && page->ok;
+  }
+  static RegisterRecord record(Claim promised, Place accepted, std::string value = "state") {
+    return {"job", promised, accepted, std::move(value), kLease, false};
   }
 
   Instant now_ = Instant::from_ns(1'000'000'000);
@@ -164,6 +182,88 @@ TEST_F(JobAcceptorTest, says_nothing_for_a_promise_that_was_overtaken_while_it_w
   EXPECT_TRUE(effects_.empty());
 }
 
+TEST_F(JobAcceptorTest, learns_the_newer_value_and_whose_it_is_and_its_lease) {
+  EXPECT_TRUE(learn({record(claim(3, kA), {JobFence(3), 2})}));
+  EXPECT_EQ(kept_.value, "state");
+  EXPECT_TRUE(kept_.unsettled) << "who says that a majority has it";
+  EXPECT_EQ(writer_of(kept_), kA);
+  EXPECT_EQ(verdict(kB, claim(4, kB), Prepare{}), Verdict::kLeased);
+  EXPECT_EQ(verdict(kA, claim(3, kA), Confirm{}), Verdict::kGranted);
+  EXPECT_TRUE(learn({record(claim(2, kB), {JobFence(2), 9}, "older")}));
+  EXPECT_EQ(acceptor_.find("job")->value, "state");
+  EXPECT_EQ(acceptor_.find("job")->promised, claim(3, kA));
+  EXPECT_EQ(acceptor_.bytes(), 5u);
+}
+
+// The lease may be of a third node, which knows nothing of the promise.
+TEST_F(JobAcceptorTest, a_promise_that_it_learned_is_nobody_s_until_its_owner_writes) {
+  verdict(kA, claim(3, kA), Prepare{});
+  verdict(kA, claim(3, kA), Accept{1, "state"});
+  EXPECT_TRUE(learn({record(claim(7, kB), {JobFence(2), 1})}));
+  EXPECT_EQ(kept_.promised, (Claim{JobFence(7), quorum::kNobody, 0}));
+  EXPECT_EQ(verdict(kA, claim(3, kA), Accept{2, "late"}), Verdict::kFenced);
+  EXPECT_EQ(verdict(kB, claim(7, kB), Prepare{}), Verdict::kFenced);
+  EXPECT_EQ(verdict(kB, claim(8, kB), Prepare{}), Verdict::kLeased);
+  EXPECT_EQ(ask(kB, claim(7, kB), Confirm{})->verdict, Verdict::kUnable);
+  EXPECT_EQ(verdict(kB, claim(7, kB), Accept{1, "next"}), Verdict::kGranted) << "it has majorities";
+  EXPECT_EQ(kept_.promised, claim(7, kB));
+}
+
+TEST_F(JobAcceptorTest, its_own_promise_is_nobody_s_any_more_when_it_learns_of_a_lease) {
+  verdict(kB, claim(7, kB), Prepare{});
+  EXPECT_TRUE(learn({record(claim(3, kA), {JobFence(3), 1})}));
+  EXPECT_EQ(verdict(kB, claim(7, kB), Prepare{}), Verdict::kFenced);
+  EXPECT_EQ(verdict(kB, claim(8, kB), Prepare{}), Verdict::kLeased);
+}
+
+TEST_F(JobAcceptorTest, of_two_records_with_one_promise_the_one_that_knows_its_writer_counts) {
+  EXPECT_TRUE(learn({record(claim(7, kB), {JobFence(2), 1})}));
+  EXPECT_TRUE(learn({record(claim(7, kB), {JobFence(7), 4})}));
+  EXPECT_EQ(writer_of(kept_), kB);
+  EXPECT_TRUE(learn({record(claim(7, kB), {JobFence(2), 1})}));
+  EXPECT_EQ(writer_of(kept_), kB);
+}
+
+TEST_F(JobAcceptorTest, a_page_is_kept_when_all_of_it_is_durable) {
+  RegisterRecord other = record(claim(1, kA), {JobFence(1), 1});
+  other.key = "other";
+  effects_.clear();
+  acceptor_.step(now_, Learned{1, {record(claim(1, kA), {JobFence(1), 1}), other}}, effects_);
+  ASSERT_EQ(effects_.size(), 2u);
+  const uint64_t first = std::get<KeepJob>(effects_[0]).number;
+  const uint64_t second = std::get<KeepJob>(effects_[1]).number;
+  effects_.clear();
+  acceptor_.step(now_, JobKept{second, true}, effects_);
+  EXPECT_TRUE(effects_.empty());
+  acceptor_.step(now_, Learned{2, {other}}, effects_);
+  ASSERT_EQ(effects_.size(), 1u);
+  EXPECT_EQ(std::get<PageKept>(effects_[0]).page, 2u) << "nothing in it was new";
+  effects_.clear();
+  acceptor_.step(now_, JobKept{first, false}, effects_);
+  ASSERT_EQ(effects_.size(), 1u);
+  EXPECT_FALSE(std::get<PageKept>(effects_[0]).ok);
+  EXPECT_TRUE(learn({record(claim(1, kA), {JobFence(1), 1})})) << "it is written again";
+}
+
+TEST_F(JobAcceptorTest, gives_its_records_in_pages) {
+  std::vector<RegisterRecord> records;
+  for (int i = 0; i < 20; ++i) {
+    records.push_back(record(claim(1, kA), {JobFence(1), 1}, std::string(kMaxValueBytes, 'x')));
+    records.back().key = fmt::format("job{:02}", i);
+  }
+  EXPECT_TRUE(learn(records));
+  std::vector<std::string> keys;
+  Records page{{}, true};
+  for (int pages = 0; page.more && pages < 20; ++pages) {
+    page = acceptor_.page(keys.empty() ? "" : keys.back());
+    EXPECT_LE(page.records.size() * kMaxValueBytes, kMaxPageBytes);
+    for (const RegisterRecord& one : page.records) keys.push_back(one.key);
+  }
+  ASSERT_EQ(keys.size(), 20u);
+  EXPECT_TRUE(std::is_sorted(keys.begin(), keys.end()));
+  EXPECT_TRUE(acceptor_.page("job19").records.empty());
+}
+
 TEST_F(JobAcceptorTest, promises_nothing_without_its_records) {
   acceptor_ = JobAcceptor({});
   acceptor_.step(now_, AcceptorStart{false, {}}, effects_);
@@ -177,6 +277,10 @@ TEST_F(JobAcceptorTest, is_bounded) {
   effects_.clear();
   acceptor_.step(now_, Asked{kA, {"another", 1, kLease, claim(1, kA), Prepare{}}}, effects_);
   EXPECT_EQ(std::get<Reply>(effects_.front()).answer.verdict, Verdict::kUnable);
+  RegisterRecord another = record(claim(1, kA), {JobFence(1), 1});
+  another.key = "another";
+  EXPECT_FALSE(learn({another}));
+  EXPECT_EQ(acceptor_.jobs(), 1u);
   effects_.clear();
   const std::string long_value(kMaxValueBytes + 1, 'x');
   acceptor_.step(now_, Asked{kA, {"job", 2, kLease, claim(1, kA), Accept{1, long_value}}}, effects_);

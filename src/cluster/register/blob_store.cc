@@ -30,6 +30,7 @@ Decision BlobStore::decide(Instant now, const Question& question) {
   if (const auto* offer = std::get_if<Offer>(&question)) return this->offer(now, *offer);
   if (const auto* piece = std::get_if<Piece>(&question)) return this->piece(now, *piece);
   if (const auto* fetch = std::get_if<Fetch>(&question)) return this->fetch(*fetch);
+  if (const auto* list = std::get_if<List>(&question)) return this->list(*list);
   return drop(now, std::get<Drop>(question));
 }
 
@@ -43,20 +44,47 @@ Decision BlobStore::look(const Look& look) {
       return unable(fmt::format("it stores the blobs of {} jobs, the limit", limits_.most_jobs));
     }
     Promise& promise = promises_[look.key.job];
-    if (look.fence < promise.asked) return Answer{Verdict::kFenced, {}, {}, {}, promise.asked, {}};
+    if (look.fence < promise.asked) return fenced(promise.asked);
     promise.asked = look.fence;
     if (promise.durable < look.fence) return KeepFence{look.key.job, look.fence};
   }
   const auto kept = kept_.find(look.key);
   if (kept == kept_.end()) return answer(Verdict::kNothing);
-  return Answer{Verdict::kKept, kept->second.head, {}, {}, {}, {}};
+  Answer found = answer(Verdict::kKept);
+  found.head = kept->second.head;
+  return found;
+}
+
+// Of each map the first ones after that place; so the first ones of all are among them.
+Answer BlobStore::list(const List& list) const {
+  std::map<BlobKey, Listed> found;
+  const auto collect = [&](auto at, auto end, auto put) {
+    for (std::size_t n = 0; at != end && n <= kMaxListed; ++at, ++n) put(*at);
+  };
+  collect(promises_.upper_bound(list.job), promises_.end(), [&](const auto& one) {
+    found[{one.first, ""}].fence = one.second.asked;
+  });
+  collect(tombstones_.upper_bound(list.job), tombstones_.end(), [&](const auto& one) {
+    found[{one.first, ""}].dropped = true;
+  });
+  collect(kept_.upper_bound({list.job, list.kind}), kept_.end(),
+          [&](const auto& one) { found[one.first].version = one.second.head.version; });
+  Answer listed = answer(Verdict::kKept);
+  for (auto& [key, one] : found) {
+    listed.more = listed.listed.size() == kMaxListed;
+    if (listed.more) break;
+    one.job = key.job;
+    one.kind = key.kind;
+    listed.listed.push_back(std::move(one));
+  }
+  return listed;
 }
 
 Answer BlobStore::admit(const BlobKey& key, Version version, bool again) const {
   if (tombstones_.contains(key.job)) return answer(Verdict::kDropped);
   const auto promise = promises_.find(key.job);
   if (!again && promise != promises_.end() && version.fence < promise->second.asked) {
-    return {Verdict::kFenced, {}, {}, {}, promise->second.asked, {}};
+    return fenced(promise->second.asked);
   }
   const auto kept = kept_.find(key);
   if (kept == kept_.end() || kept->second.head.version < version) return answer(Verdict::kWanted);
@@ -309,7 +337,9 @@ std::vector<Decision> BlobStore::expire(Instant now) {
   Discard discard;
   discard.slots = std::exchange(garbage_, {});
   for (const auto& [job, grave] : tombstones_) {
-    const bool old = now - grave.since >= limits_.dropped_kept && grave.told.size() >= limits_.others;
+    const bool all_know =
+        std::ranges::all_of(limits_.others, [&](const auto& one) { return grave.told.contains(one); });
+    const bool old = now - grave.since >= limits_.dropped_kept && all_know;
     const bool crowded = grave.since == Instant();
     if (grave.durable && (old || crowded)) discard.jobs.push_back(job);
   }

@@ -7,6 +7,7 @@
 // before it whole, and promises are kept across crashes. One thread.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -29,7 +30,7 @@ struct BlobStoreLimits {
   std::size_t most_uploads = 64;                 // versions that are not complete
   Duration upload_idle = Duration::seconds(60);  // after which one of those goes away
   Duration dropped_kept = Duration::hours(1);    // a dropped job takes nothing for at least this time
-  std::size_t others = 0;                        // voters that keep blobs too, and must hear of dropped jobs
+  std::vector<std::string> others;               // replicas that keep blobs too, and must hear of dropped jobs
 };
 
 // Where the pieces of one version are.
@@ -100,6 +101,7 @@ class BlobStore {
   // Jobs that were dropped and of which this one has not heard yet, at most `most`.
   std::vector<std::string> untold(const std::string& other, std::size_t most) const;
   void told(const std::string& other, const std::string& job);
+  void others_are(std::vector<std::string> others) { limits_.others = std::move(others); }
 
   std::size_t values() const { return kept_.size(); }
   uint64_t bytes() const { return bytes_; }
@@ -137,6 +139,7 @@ class BlobStore {
   Decision piece(Instant now, const Piece& piece);
   Decision fetch(const Fetch& fetch) const;
   Decision drop(Instant now, const Drop& drop);
+  Answer list(const List& list) const;
   // kWanted when this version may come in.
   Answer admit(const BlobKey& key, Version version, bool again) const;
   Answer make_room(Instant now, const BlobKey& key, const BlobHead& head);
@@ -160,14 +163,13 @@ class BlobStore {
   uint64_t bytes_ = 0;
 };
 
-// Counts voters for one write or one look: when a majority has said yes, when none is possible any more, and which of
-// the versions of a majority is the newest. Pure.
+// Counts replicas for one write or one look: when the set has agreed, when it cannot any more, and which of the
+// versions of a majority is the newest. A voter is a number: the place of a name in all(). Pure.
 class Tally {
  public:
   enum class Vote : unsigned char { kNone, kYes, kNo };
 
-  // REQUIRES at least one voter.
-  explicit Tally(std::size_t voters) : votes_(voters, Vote::kNone) {}
+  explicit Tally(registers::ReplicaSet set) : set_(std::move(set)), names_(set_.all()), votes_(names_.size()) {}
 
   // The first word of a voter counts.
   void say(std::size_t voter, Vote vote) {
@@ -175,16 +177,26 @@ class Tally {
   }
   Vote of(std::size_t voter) const { return votes_[voter]; }
   std::size_t voters() const { return votes_.size(); }
-  std::size_t needed() const { return votes_.size() / 2 + 1; }
-  std::size_t count(Vote vote) const {
-    std::size_t n = 0;
-    for (const Vote one : votes_) n += one == vote ? 1 : 0;
-    return n;
+  const registers::ReplicaSet& set() const { return set_; }
+  const std::string& name(std::size_t voter) const { return names_[voter]; }
+  bool agreed() const {
+    return agreed([](Vote vote) { return vote == Vote::kYes; });
   }
-  bool agreed() const { return count(Vote::kYes) >= needed(); }
-  bool hopeless() const { return votes_.size() - count(Vote::kNo) < needed(); }
+  bool hopeless() const {
+    return !agreed([](Vote vote) { return vote != Vote::kNo; });
+  }
 
  private:
+  template <class Counts>
+  bool agreed(Counts counts) const {
+    return set_.agreed([&](const std::string& name) {
+      const auto at = std::lower_bound(names_.begin(), names_.end(), name);
+      return counts(votes_[static_cast<std::size_t>(at - names_.begin())]);
+    });
+  }
+
+  registers::ReplicaSet set_;
+  std::vector<std::string> names_;  // ascending
   std::vector<Vote> votes_;
 };
 

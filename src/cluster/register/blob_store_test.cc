@@ -48,7 +48,8 @@ class BlobStoreTest : public testing::Test {
   }
 
   Instant now_ = Instant::from_ns(1);
-  BlobStore store_{{.most_bytes = 8 * kPieceBytes, .most_values = 3, .most_jobs = 3, .most_uploads = 2, .others = 1}};
+  BlobStore store_{
+      {.most_bytes = 8 * kPieceBytes, .most_values = 3, .most_jobs = 3, .most_uploads = 2, .others = {"m2"}}};
 };
 
 TEST_F(BlobStoreTest, a_value_is_there_when_its_last_piece_is) {
@@ -257,8 +258,7 @@ TEST_F(BlobStoreTest, tombstones_have_a_limit_and_the_oldest_goes) {
 }
 
 TEST(CopyTally, a_majority_agrees_or_cannot_any_more) {
-  Tally tally(3);
-  EXPECT_EQ(tally.needed(), 2u);
+  Tally tally({0, {"a", "b", "c"}, {}});
   tally.say(0, Tally::Vote::kYes);
   EXPECT_FALSE(tally.agreed());
   tally.say(1, Tally::Vote::kNo);
@@ -267,12 +267,54 @@ TEST(CopyTally, a_majority_agrees_or_cannot_any_more) {
   EXPECT_FALSE(tally.agreed());
   tally.say(2, Tally::Vote::kYes);
   EXPECT_TRUE(tally.agreed());
-  Tally four(4);
-  EXPECT_EQ(four.needed(), 3u);
+  Tally four({0, {"a", "b", "c", "d"}, {}});
   four.say(0, Tally::Vote::kNo);
   EXPECT_FALSE(four.hopeless());
   four.say(1, Tally::Vote::kNo);
   EXPECT_TRUE(four.hopeless());
+}
+
+TEST(CopyTally, during_a_change_both_sets_must_agree) {
+  Tally tally({1, {"a", "b", "c"}, {"c", "d", "e"}});
+  EXPECT_EQ(tally.voters(), 5u);
+  EXPECT_EQ(tally.name(3), "d");
+  for (const std::size_t old : {0, 1}) tally.say(old, Tally::Vote::kYes);
+  EXPECT_FALSE(tally.agreed());
+  tally.say(3, Tally::Vote::kNo);
+  EXPECT_FALSE(tally.hopeless());
+  Tally other = tally;
+  other.say(4, Tally::Vote::kNo);
+  EXPECT_TRUE(other.hopeless());
+  for (const std::size_t next : {2, 4}) tally.say(next, Tally::Vote::kYes);
+  EXPECT_TRUE(tally.agreed());
+}
+
+TEST_F(BlobStoreTest, tells_another_replica_what_it_has_in_pages) {
+  ask(Look{kKey, JobFence(4)});
+  put(version(4, 1), 1);
+  ask(Offer{{"job", "bundle"}, head(version(4, 1), 1)});  // not complete
+  ask(Drop{"gone", false});
+  const Answer all = ask(List{});
+  EXPECT_EQ(all.verdict, Verdict::kKept);
+  EXPECT_FALSE(all.more);
+  EXPECT_THAT(all.listed, ElementsAre(Listed{"gone", "", {}, {}, true}, Listed{"job", "", {}, JobFence(4), false},
+                                      Listed{"job", "account", version(4, 1), {}, false}));
+  EXPECT_THAT(ask(List{"job", ""}).listed, ElementsAre(all.listed[2]));
+  EXPECT_THAT(ask(List{"job", "account"}).listed, IsEmpty());
+
+  BlobStore many({.most_jobs = 3'000});
+  BlobStoreStart start;
+  for (int i = 0; i < 2'500; ++i) start.fences.emplace_back(fmt::format("job{:04}", i), JobFence(1));
+  many.start(now_, start);
+  std::vector<Listed> found;
+  Answer page;
+  do {
+    const Listed last = found.empty() ? Listed() : found.back();
+    page = std::get<Answer>(many.decide(now_, List{last.job, last.kind}));
+    found.insert(found.end(), page.listed.begin(), page.listed.end());
+  } while (page.more);
+  ASSERT_EQ(found.size(), 2'500u);
+  EXPECT_EQ(found.back().job, "job2499");
 }
 
 TEST(CopyTally, the_newest_of_all_is_found_with_those_that_have_it) {

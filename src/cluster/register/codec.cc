@@ -1,5 +1,9 @@
 #include "cluster/register/codec.h"
 
+#include <algorithm>
+#include <functional>
+
+#include "cluster/wire/identity.h"
 #include "core/base/encoding.h"
 #include "core/message/describe.h"
 
@@ -17,6 +21,13 @@ std::string_view wrong_ask(const Ask& ask) {
 std::string_view wrong_record(const RegisterRecord& record) {
   return record.accepted.fence > record.promised.fence ? "a write newer than every promise" : "";
 }
+std::string_view wrong_set(const ReplicaSet& set) {
+  if (set.names.empty()) return "no replicas";
+  const auto ascends = [](const std::vector<std::string>& names) {
+    return std::adjacent_find(names.begin(), names.end(), std::greater_equal<>()) == names.end();
+  };
+  return ascends(set.names) && ascends(set.next) ? "" : "names that are not in order";
+}
 std::string_view wrong_head(const blobs::BlobHead& head) {
   return head.pieces.size() == blobs::pieces_of(head.size) ? "" : "a number of chunks that does not match its size";
 }
@@ -30,10 +41,12 @@ using namespace registers;  // NOLINT(google-build-using-namespace): the words o
 
 namespace {
 
+constexpr Rule kKindOrNone = or_empty(text(blobs::kMaxKindBytes, "kind of a blob", &blobs::is_blob_kind, "abz09-"));
 constexpr Rule kKey = not_empty(text(kMaxKeyBytes));
 constexpr Rule kValue = text(kMaxValueBytes);
 constexpr Rule kKnownFence = at_most(UINT64_MAX / 2);  // so that a next one always exists
 constexpr Rule kWhy = fitted(kMaxWhyBytes, &fit_why);
+constexpr Rule kReplicas = list(kMaxReplicas, text(wire::kNameMax, "name of a node", &wire::is_name, "abz09-"));
 constexpr Rule kPiece = at_most(static_cast<uint32_t>(blobs::kMaxPieces - 1));
 
 }  // namespace
@@ -79,12 +92,22 @@ constexpr auto kDescription<Unable> =
     describe<Unable>("a refusal of a register", field<&Unable::key>(1, kKey), field<&Unable::why>(2, kWhy));
 
 template <>
+constexpr auto kDescription<ReplicaSet> =
+    describe<ReplicaSet, &wrong_set>("a set of replicas", field<&ReplicaSet::number>(1, at_most(UINT64_MAX / 2)),
+                                     field<&ReplicaSet::names>(2, kReplicas), field<&ReplicaSet::next>(3, kReplicas))
+        .within(kMaxSmallBytes, Errc::kInvalid);
+template <>
+constexpr auto kDescription<SetIs> = describe<SetIs>("news of the set of replicas", field<&SetIs::set>(1));
+
+template <>
 constexpr auto kDescription<registers::Message> =
-    describe<registers::Message>("a message about registers", field<&registers::Message::peers>(1, fixed()),
+    describe<registers::Message>("a message about registers", field<&registers::Message::names>(1, fixed()),
                                  alternative<Ask, &registers::Message::body>(2, "ask"),
                                  alternative<registers::Answer, &registers::Message::body>(3, "answer"),
                                  alternative<Freed, &registers::Message::body>(4, "freed"),
-                                 alternative<Unable, &registers::Message::body>(5, "unable"))
+                                 alternative<Unable, &registers::Message::body>(5, "unable"),
+                                 field<&registers::Message::set>(6),
+                                 alternative<SetIs, &registers::Message::body>(7, "set"))
         .within(kMaxSmallBytes);
 
 template <>
@@ -94,6 +117,35 @@ constexpr auto kDescription<RegisterRecord> =
         field<&RegisterRecord::accepted>(3), field<&RegisterRecord::value>(4, kValue),
         field<&RegisterRecord::longest_lease>(5, at_most(kLongestJobLease)), field<&RegisterRecord::unsettled>(6))
         .within(kMaxSmallBytes, Errc::kInvalid);
+
+// --- between replicas ------------------------------------------------------------------------------------------------
+
+template <>
+constexpr auto kDescription<ReadRecords> =
+    describe<ReadRecords>("a request for records", field<&ReadRecords::after>(1, text(kMaxKeyBytes)));
+template <>
+constexpr auto kDescription<ReadSet> = describe<ReadSet>("a request for the set of replicas");
+template <>
+constexpr auto kDescription<registers::Request> =
+    describe<registers::Request>("a request to a replica", field<&registers::Request::set>(1),
+                                 field<&registers::Request::names>(2, fixed()),
+                                 alternative<ReadRecords, &registers::Request::body>(3, "records"),
+                                 alternative<ReadSet, &registers::Request::body>(4, "set"))
+        .within(kMaxSmallBytes);
+
+template <>
+constexpr auto kDescription<Records> = describe<Records>(
+    "records of a replica", field<&Records::records>(1, list(kMaxPageRecords)), field<&Records::more>(2));
+template <>
+constexpr auto kDescription<SetState> =
+    describe<SetState>("the state of a replica", field<&SetState::set>(1), field<&SetState::read>(2));
+template <>
+constexpr auto kDescription<registers::Response> =
+    describe<registers::Response>("an answer of a replica", field<&registers::Response::set>(1),
+                                  alternative<Records, &registers::Response::body>(2, "records"),
+                                  alternative<SetState, &registers::Response::body>(3, "state"),
+                                  alternative<SetIs, &registers::Response::body>(4, "set"))
+        .within(kMaxLargeBytes);
 
 // --- large values ----------------------------------------------------------------------------------------------------
 
@@ -130,22 +182,32 @@ constexpr auto kDescription<blobs::Drop> =
     describe<blobs::Drop>("a drop of blobs", field<&blobs::Drop::job>(1, kKey), field<&blobs::Drop::leftover>(2));
 
 template <>
+constexpr auto kDescription<blobs::List> = describe<blobs::List>(
+    "a list of blobs", field<&blobs::List::job>(1, text(kMaxKeyBytes)), field<&blobs::List::kind>(2, kKindOrNone));
+
+template <>
 constexpr auto kDescription<blobs::Asked> =
-    describe<blobs::Asked>("a request about blobs", field<&blobs::Asked::peers>(1, fixed()),
+    describe<blobs::Asked>("a request about blobs", field<&blobs::Asked::names>(1, fixed()),
                            alternative<blobs::Look, &blobs::Asked::question>(2, "look"),
                            alternative<blobs::Offer, &blobs::Asked::question>(3, "offer"),
                            alternative<blobs::Piece, &blobs::Asked::question>(4, "piece"),
                            alternative<blobs::Fetch, &blobs::Asked::question>(5, "fetch"),
-                           alternative<blobs::Drop, &blobs::Asked::question>(6, "drop"))
+                           alternative<blobs::Drop, &blobs::Asked::question>(6, "drop"), field<&blobs::Asked::set>(7),
+                           alternative<blobs::List, &blobs::Asked::question>(8, "list"))
         .within(kMaxLargeBytes);
 
+template <>
+constexpr auto kDescription<blobs::Listed> = describe<blobs::Listed>(
+    "a blob of a list", field<&blobs::Listed::job>(1, kKey), field<&blobs::Listed::kind>(2, kKindOrNone),
+    field<&blobs::Listed::version>(3), field<&blobs::Listed::fence>(4, kKnownFence), field<&blobs::Listed::dropped>(5));
 template <>
 constexpr auto kDescription<blobs::Answer> =
     describe<blobs::Answer>(
         "an answer about blobs", field<&blobs::Answer::verdict>(1, one_of(blobs::kVerdicts, blobs::Verdict::kUnable)),
         field<&blobs::Answer::head>(2), field<&blobs::Answer::wanted>(3, list(blobs::kMaxPieces, kPiece)),
         field<&blobs::Answer::bytes>(4, text(blobs::kPieceBytes)), field<&blobs::Answer::fence>(5, kKnownFence),
-        field<&blobs::Answer::why>(6, kWhy))
+        field<&blobs::Answer::why>(6, kWhy), field<&blobs::Answer::listed>(7, list(blobs::kMaxListed)),
+        field<&blobs::Answer::more>(8), field<&blobs::Answer::set>(9))
         .within(kMaxLargeBytes);
 
 template <>
@@ -157,6 +219,18 @@ constexpr auto kDescription<blobs::BlobRecord> =
 template <>
 const Message& message_of<registers::Message>() {
   return described<registers::Message>();
+}
+template <>
+const Message& message_of<registers::Request>() {
+  return described<registers::Request>();
+}
+template <>
+const Message& message_of<registers::Response>() {
+  return described<registers::Response>();
+}
+template <>
+const Message& message_of<ReplicaSet>() {
+  return described<ReplicaSet>();
 }
 template <>
 const Message& message_of<RegisterRecord>() {

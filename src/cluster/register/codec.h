@@ -11,7 +11,13 @@ namespace bellwether::message {
 template <>
 const Message& message_of<registers::Message>();
 template <>
+const Message& message_of<registers::Request>();
+template <>
+const Message& message_of<registers::Response>();
+template <>
 const Message& message_of<registers::RegisterRecord>();
+template <>
+const Message& message_of<registers::ReplicaSet>();
 template <>
 const Message& message_of<blobs::Asked>();
 template <>

@@ -13,6 +13,9 @@ namespace {
 using testing::HasSubstr;
 
 TEST(RegisterCodec, words_about_small_values_travel_within_their_limits) { message::expect_sound<Message>(2'000); }
+TEST(RegisterCodec, requests_to_replicas_travel_within_their_limits) { message::expect_sound<Request>(); }
+TEST(RegisterCodec, answers_of_replicas_travel_within_their_limits) { message::expect_sound<Response>(1'000); }
+TEST(RegisterCodec, sets_of_replicas_are_kept_within_their_limits) { message::expect_sound<ReplicaSet>(); }
 TEST(RegisterCodec, records_of_small_values_are_kept_within_their_limits) { message::expect_sound<RegisterRecord>(); }
 TEST(RegisterCodec, questions_about_blobs_travel_within_their_limits) { message::expect_sound<blobs::Asked>(2'000); }
 TEST(RegisterCodec, answers_about_blobs_travel_within_their_limits) { message::expect_sound<blobs::Answer>(1'000); }
@@ -70,7 +73,7 @@ std::string refusal(const T& value) {
 TEST(RegisterCodec, what_contradicts_itself_is_refused) {
   const Claim claim{JobFence(7), MemberId(UINT64_MAX), 99};
   const auto says = [](const Claim& whose) {
-    return refusal(Message{5, Ask{"job/1", 12, Duration::seconds(30), whose, Prepare{}}});
+    return refusal(Message{1, 5, Ask{"job/1", 12, Duration::seconds(30), whose, Prepare{}}});
   };
   EXPECT_EQ(says(claim), "");
   EXPECT_THAT(says({JobFence(), MemberId(1), 1}), HasSubstr("a claim without an owner"));
@@ -81,14 +84,18 @@ TEST(RegisterCodec, what_contradicts_itself_is_refused) {
   EXPECT_EQ(refusal(blobs::BlobRecord{{"job", "bundle"}, head, 1}), "");
   ++head.size;
   EXPECT_THAT(refusal(blobs::BlobRecord{{"job", "bundle"}, head, 1}), HasSubstr("number of chunks"));
-  EXPECT_THAT(refusal(blobs::Asked{1, blobs::Look{{"job", "Bundle"}, {}}}), HasSubstr("not a valid kind of a blob"));
+  EXPECT_THAT(refusal(blobs::Asked{1, 1, blobs::Look{{"job", "Bundle"}, {}}}), HasSubstr("not a valid kind of a blob"));
+  EXPECT_EQ(refusal(ReplicaSet{1, {"a", "b"}, {"a", "b", "c"}}), "");
+  EXPECT_THAT(refusal(ReplicaSet{1, {}, {}}), HasSubstr("no replicas"));
+  EXPECT_THAT(refusal(ReplicaSet{1, {"b", "a"}, {}}), HasSubstr("not in order"));
+  EXPECT_THAT(refusal(ReplicaSet{1, {"a"}, {"b", "b"}}), HasSubstr("not in order"));
   EXPECT_EQ(message::decode<Message>("").error().code, Errc::kUnsupported) << "no body";
   EXPECT_EQ(message::decode<blobs::Asked>("").error().code, Errc::kUnsupported) << "no question";
 }
 
 TEST(RegisterCodec, a_verdict_of_a_newer_version_is_a_refusal) {
   Answer answer{"job/1", 12, static_cast<Verdict>(77), {}, {}, {}, {}};
-  const auto read = message::decode<Message>(message::encode(Message{5, answer}));
+  const auto read = message::decode<Message>(message::encode(Message{1, 5, answer}));
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(std::get<Answer>(read->body).verdict, Verdict::kUnable);
   const auto blob = message::decode<blobs::Answer>(message::encode(blobs::answer(static_cast<blobs::Verdict>(77))));
@@ -97,7 +104,7 @@ TEST(RegisterCodec, a_verdict_of_a_newer_version_is_a_refusal) {
 }
 
 TEST(RegisterCodec, words_of_a_peer_neither_steer_a_terminal_nor_go_on_for_ever) {
-  const Message message{5, Unable{"job", "\x1b[2J" + std::string(1000, 'x')}};
+  const Message message{1, 5, Unable{"job", "\x1b[2J" + std::string(1000, 'x')}};
   const auto read = message::decode<Message>(message::encode(message));
   ASSERT_TRUE(read) << read.error().message;
   const std::string& why = std::get<Unable>(read->body).why;

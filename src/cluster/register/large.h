@@ -12,6 +12,7 @@
 #include <array>
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -92,33 +93,56 @@ struct Drop {
   std::string job;
   bool leftover = false;  // sent by a voter that keeps blobs to one that may have missed it
 };
-using Question = std::variant<Look, Offer, Piece, Fetch, Drop>;
-// As it travels.
+// The state of the replica after this place, ascending by job and kind: what other replicas read for a new set. The
+// answer is kKept.
+struct List {
+  std::string job;
+  std::string kind;
+};
+using Question = std::variant<Look, Offer, Piece, Fetch, Drop, List>;
+// As it travels. A replica answers kOtherSet when its own set is newer, both when the question comes and when the
+// answer is ready: what another replica has read from it in between has nothing of this question.
 struct Asked {
-  uint64_t peers = 0;  // hash of the voters that keep blobs, as the sender knows them
+  uint64_t set = 0;    // number of the newest set of replicas that the sender knows
+  uint64_t names = 0;  // hash of its names; between equal numbers it must be equal
   Question question;
 };
 
 enum class Verdict : uint8_t {
-  kKept,     // it is here, complete and durable; of a drop: it is done
-  kWanted,   // go on with these pieces
-  kNothing,  // no such value, version or piece here
-  kNewer,    // a newer version is here, which `head` names
-  kFenced,   // nothing below `fence` is taken any more
-  kDropped,  // the job was dropped
-  kBusy,     // ask again in a moment
-  kUnable,   // `why` says why not
+  kKept,      // it is here, complete and durable; of a drop: it is done
+  kWanted,    // go on with these pieces
+  kNothing,   // no such value, version or piece here
+  kNewer,     // a newer version is here, which `head` names
+  kFenced,    // nothing below `fence` is taken any more
+  kDropped,   // the job was dropped
+  kBusy,      // ask again in a moment
+  kUnable,    // `why` says why not
+  kOtherSet,  // the asker's set of replicas is older than this one's, which is `set`
 };
-inline constexpr std::size_t kVerdicts = static_cast<std::size_t>(Verdict::kUnable) + 1;
+inline constexpr std::size_t kVerdicts = static_cast<std::size_t>(Verdict::kOtherSet) + 1;
 const char* to_string(Verdict verdict);
+
+inline constexpr std::size_t kMaxListed = 1000;
+// A complete value, with its kind; or without a kind, the promise to a job, or that it was dropped.
+struct Listed {
+  std::string job;
+  std::string kind;
+  Version version;
+  JobFence fence;
+  bool dropped = false;
+  bool operator==(const Listed&) const = default;
+};
 
 struct Answer {
   Verdict verdict = Verdict::kUnable;
-  BlobHead head;                 // kKept, to a Look; kNewer, without its pieces
-  std::vector<uint32_t> wanted;  // kWanted
-  std::string bytes;             // kKept, to a Fetch
-  JobFence fence;                // kFenced
-  std::string why;               // for people
+  BlobHead head;                             // kKept, to a Look; kNewer, without its pieces
+  std::vector<uint32_t> wanted;              // kWanted
+  std::string bytes;                         // kKept, to a Fetch
+  JobFence fence;                            // kFenced
+  std::string why;                           // for people
+  std::vector<Listed> listed;                // kKept, to a List
+  bool more = false;                         // and there is more than that
+  std::optional<registers::ReplicaSet> set;  // kOtherSet
 };
 
 // The record that a voter with a complete version must never forget.
@@ -129,8 +153,25 @@ struct BlobRecord {
   bool operator==(const BlobRecord&) const = default;
 };
 
-inline Answer answer(Verdict verdict) { return {verdict, {}, {}, {}, {}, {}}; }
-inline Answer unable(std::string why) { return {Verdict::kUnable, {}, {}, {}, {}, std::move(why)}; }
-inline Answer newer(Version version) { return {Verdict::kNewer, {version, 0, {}}, {}, {}, {}, {}}; }
+inline Answer answer(Verdict verdict) {
+  Answer answer;
+  answer.verdict = verdict;
+  return answer;
+}
+inline Answer unable(std::string why) {
+  Answer answer;
+  answer.why = std::move(why);
+  return answer;
+}
+inline Answer newer(Version version) {
+  Answer newer = answer(Verdict::kNewer);
+  newer.head.version = version;
+  return newer;
+}
+inline Answer fenced(JobFence by) {
+  Answer fenced = answer(Verdict::kFenced);
+  fenced.fence = by;
+  return fenced;
+}
 
 }  // namespace bellwether::blobs

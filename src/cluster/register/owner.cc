@@ -1,7 +1,6 @@
 #include "cluster/register/owner.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "core/base/check.h"
@@ -16,11 +15,12 @@ JobOwner::JobOwner(JobOwnerConfig config, uint64_t seed)
       renewals_(Period::up_to(config_.renew_every), prng_.fork()),
       number_(prng_.next() >> 1) {
   check(!config_.key.empty() && config_.key.size() <= kMaxKeyBytes, "keys are validated before they are used");
-  check(!config_.peers.empty() && config_.peers.size() <= quorum::kMaxMembers, "peers are validated");
   check(config_.lease <= kLongestJobLease && config_.renew_every * 3 <= config_.lease &&
             config_.renew_every > Duration::zero() && config_.retry > Duration::zero(),
         "times are validated before they are used");
-  for (const MemberId id : config_.peers) peers_.push_back({id, false, false, {}, false});
+  const ReplicaIds replicas = std::exchange(config_.replicas, {});
+  OwnerEffects none;
+  replicas_are(Instant(), replicas, none);
 }
 
 void JobOwner::step(Instant now, const OwnerEvent& event, OwnerEffects& out) {
@@ -42,6 +42,7 @@ void JobOwner::step(Instant now, const OwnerEvent& event, OwnerEffects& out) {
                  [&](const JobFreed&) { freed(now); },
                  [&](const JobAnswered& answer) { answered(now, answer, out); },
                  [&](const JobTick&) { on_tick(now, out); },
+                 [&](const ReplicasAre& replicas) { replicas_are(now, replicas.replicas, out); },
              },
              event);
 }
@@ -54,6 +55,9 @@ void JobOwner::on_tick(Instant now, OwnerEffects& out) {
       state_ = State::kIdle;
     }
   } else if (asking_ && now >= repeat_at_) {
+    // Those that refused and those that do not answer can keep it from ever being decided: a new attempt asks them all.
+    const bool some_refused = std::any_of(peers_.begin(), peers_.end(), [](const Peer& peer) { return peer.refused; });
+    if (!owning() && some_refused && now >= sent_ + config_.retry * kPatience) return refused(now, out);
     repeat_at_ = now + config_.retry;
     send(out);
   } else if (owning() && !asking_ && now >= renew_at_) {
@@ -73,10 +77,14 @@ Instant JobOwner::wake() const {
 void JobOwner::take(Instant now, OwnerEffects& out) {
   state_ = State::kPreparing;
   claim_ = {JobFence(std::max(highest_fence_, claim_.fence).value() + 1), config_.self, prng_.next() | 1};
+  freed_ = false;
+  prepare(now, out);
+}
+
+void JobOwner::prepare(Instant now, OwnerEffects& out) {
   newest_ = {};
   value_.clear();
   again_after_ = Duration::zero();
-  freed_ = false;
   ask(now, Prepare{}, out);
 }
 
@@ -150,8 +158,42 @@ void JobOwner::send(OwnerEffects& out) {
   }
 }
 
-std::size_t JobOwner::granted() const {
-  return static_cast<std::size_t>(std::count_if(peers_.begin(), peers_.end(), [](const Peer& p) { return p.granted; }));
+template <class In>
+bool JobOwner::agreed(In in) const {
+  for (const auto list : {&Peer::in_old, &Peer::in_next}) {
+    std::size_t of = 0;
+    std::size_t count = 0;
+    for (const Peer& peer : peers_) {
+      if (!(peer.*list)) continue;
+      ++of;
+      if (in(peer)) ++count;
+    }
+    if (of != 0 && count < quorum::majority_of(of)) return false;
+  }
+  return true;
+}
+
+void JobOwner::replicas_are(Instant now, const ReplicaIds& replicas, OwnerEffects& out) {
+  check(!replicas.old.empty(), "replicas are validated");
+  if (replicas == config_.replicas) return;
+  config_.replicas = replicas;
+  const std::vector<Peer> former = std::exchange(peers_, {});
+  const auto add = [&](MemberId id, bool Peer::*list) {
+    auto peer = std::find_if(peers_.begin(), peers_.end(), [&](const Peer& p) { return p.id == id; });
+    if (peer == peers_.end()) {
+      const auto known = std::find_if(former.begin(), former.end(), [&](const Peer& p) { return p.id == id; });
+      peer = peers_.insert(peer, known == former.end() ? Peer{.id = id} : *known);
+      peer->in_old = peer->in_next = false;
+    }
+    (*peer).*list = true;
+  };
+  for (const MemberId id : replicas.old) add(id, &Peer::in_old);
+  for (const MemberId id : replicas.next) add(id, &Peer::in_next);
+  check(peers_.size() <= kMaxReplicas, "replicas are validated");
+  if (!asking_) return;
+  if (state_ == State::kPreparing) return prepare(now, out);
+  send(out);
+  judge(now, out);
 }
 
 void JobOwner::answered(Instant now, const JobAnswered& answered, OwnerEffects& out) {
@@ -162,7 +204,12 @@ void JobOwner::answered(Instant now, const JobAnswered& answered, OwnerEffects& 
   if (answer.verdict == Verdict::kUnable) return;  // it may be able when asked again
   if (answer.verdict != Verdict::kGranted) {
     peer->refused = true;
-    return refused(now, answer, out);
+    rival_ = answer.promised.owner;
+    if (answer.verdict == Verdict::kLeased) {
+      again_after_ = std::max(again_after_, answer.again_after);
+      held_by_ = answer.promised.owner;
+    }
+    return judge(now, out);
   }
   if (answer.promised != claim_) return;
   peer->granted = true;
@@ -173,21 +220,19 @@ void JobOwner::answered(Instant now, const JobAnswered& answered, OwnerEffects& 
     newest_ = answer.accepted;
     value_ = answer.value;
   }
-  if (granted() >= quorum::majority_of(peers_.size())) decided(now, out);
+  judge(now, out);
 }
 
 // A peer that refuses may have been asked by a node that reaches no majority: only a majority deposes an owner.
-void JobOwner::refused(Instant now, const Answer& answer, OwnerEffects& out) {
-  if (answer.verdict == Verdict::kLeased) {
-    again_after_ = std::max(again_after_, answer.again_after);
-    held_by_ = answer.promised.owner;
-  }
-  const auto against =
-      static_cast<std::size_t>(std::count_if(peers_.begin(), peers_.end(), [](const Peer& p) { return p.refused; }));
-  if (peers_.size() - against >= quorum::majority_of(peers_.size())) return;
+void JobOwner::judge(Instant now, OwnerEffects& out) {
+  if (agreed([](const Peer& peer) { return peer.granted; })) return decided(now, out);
+  if (!agreed([](const Peer& peer) { return !peer.refused; })) refused(now, out);
+}
+
+void JobOwner::refused(Instant now, OwnerEffects& out) {
   if (state_ != State::kPreparing) {
     BW_PROBE("register: an owner learns that it is none any more");
-    return lose(now, answer.promised.owner, "another node has taken the job", out);
+    return lose(now, rival_, "another node has taken the job", out);
   }
   asking_ = false;
   if (again_after_ > Duration::zero()) out.push_back(JobBusy{held_by_, again_after_});
@@ -240,14 +285,14 @@ void JobOwner::finish(OwnerEffects& out) {
   }
 }
 
-// Until then a majority gives promises to no other node, as this node's clock shows it.
+// Until then majorities give promises to no other node, as this node's clock shows it.
 Instant JobOwner::leased_until() const {
-  std::array<Instant, quorum::kMaxMembers> sent;
-  std::size_t count = 0;
-  for (const Peer& peer : peers_) sent[count++] = peer.acked ? peer.acked_sent : Instant();
-  const auto nth = sent.begin() + static_cast<std::ptrdiff_t>(quorum::majority_of(count) - 1);
-  std::nth_element(sent.begin(), nth, sent.begin() + static_cast<std::ptrdiff_t>(count), std::greater<>());
-  return *nth + Duration::from_seconds_f(config_.lease.seconds_f() * (1 - config_.drift));
+  Instant sent;
+  for (const Peer& peer : peers_) {
+    const auto as_late = [&](const Peer& other) { return other.acked && other.acked_sent >= peer.acked_sent; };
+    if (peer.acked && peer.acked_sent > sent && agreed(as_late)) sent = peer.acked_sent;
+  }
+  return sent + Duration::from_seconds_f(config_.lease.seconds_f() * (1 - config_.drift));
 }
 
 void JobOwner::lose(Instant now, MemberId owner, const std::string& why, OwnerEffects& out) {

@@ -20,10 +20,17 @@
 
 namespace bellwether::registers {
 
+// The replicas to ask, as of ReplicaSet. `next`: empty, or majorities of both decide.
+struct ReplicaIds {
+  std::vector<MemberId> old;
+  std::vector<MemberId> next;
+  bool operator==(const ReplicaIds&) const = default;
+};
+
 struct JobOwnerConfig {
   std::string key;
   MemberId self;
-  std::vector<MemberId> peers;  // all that are configured, this node with them when it is one
+  ReplicaIds replicas;  // this node with them when it is one
   Duration lease = Duration::seconds(30);
   Duration renew_every = Duration::seconds(10);  // at the latest
   Duration retry = Duration::millis(200);  // for requests without an answer, and the spread of the wait after a refusal
@@ -50,11 +57,17 @@ struct Withdraw {
 // A peer refused us because of a lease, which has been given back.
 struct JobFreed {};
 struct JobTick {};
+// The set of replicas has changed. Those that stay keep what they granted, except that a takeover asks all again: a
+// promise comes with the newest value of its replica, which may have read newer ones for the new set.
+struct ReplicasAre {
+  ReplicaIds replicas;
+};
 struct JobAnswered {
   MemberId from;
   Answer answer;
 };
-using OwnerEvent = std::variant<TakeJob, GiveJobBack, WriteJob, ReadJob, Withdraw, JobFreed, JobTick, JobAnswered>;
+using OwnerEvent =
+    std::variant<TakeJob, GiveJobBack, WriteJob, ReadJob, Withdraw, JobFreed, JobTick, JobAnswered, ReplicasAre>;
 
 // --- effects ---------------------------------------------------------------------------------------------------------
 
@@ -104,7 +117,7 @@ using OwnerEffects = std::vector<OwnerEffect>;
 class JobOwner {
  public:
   // `seed` feeds claims and jitter; it must differ between nodes, and between the starts of one node.
-  // REQUIRES a key of at most kMaxKeyBytes, 1 to quorum::kMaxMembers peers, and 3 renewals in a lease.
+  // REQUIRES a key of at most kMaxKeyBytes, 1 to kMaxReplicas replicas, and 3 renewals in a lease.
   JobOwner(JobOwnerConfig config, uint64_t seed);
 
   void step(Instant now, const OwnerEvent& event, OwnerEffects& out);
@@ -117,11 +130,14 @@ class JobOwner {
 
  private:
   static constexpr std::size_t kMaxWaiting = 256;  // writes and reads
+  static constexpr int kPatience = 5;              // retries of a takeover that some refuse
 
   enum class State : uint8_t { kIdle, kWaiting, kPreparing, kAdopting, kOwning };
 
   struct Peer {
     MemberId id;
+    bool in_old = false;
+    bool in_next = false;
     bool granted = false;  // the present question
     bool refused = false;
     Instant acked_sent;  // when the last granted request was sent
@@ -136,6 +152,7 @@ class JobOwner {
   bool owning() const { return state_ == State::kOwning; }
   void on_tick(Instant now, OwnerEffects& out);
   void take(Instant now, OwnerEffects& out);
+  void prepare(Instant now, OwnerEffects& out);
   void give_back(Instant now, OwnerEffects& out);
   void want(Instant now, Wish wish, OwnerEffects& out);
   void withdraw(uint64_t ticket, OwnerEffects& out);
@@ -144,20 +161,24 @@ class JobOwner {
   void ask(Instant now, decltype(Ask::body) body, OwnerEffects& out);
   void send(OwnerEffects& out);
   void answered(Instant now, const JobAnswered& answered, OwnerEffects& out);
-  void refused(Instant now, const Answer& answer, OwnerEffects& out);
+  void replicas_are(Instant now, const ReplicaIds& replicas, OwnerEffects& out);
+  void judge(Instant now, OwnerEffects& out);
+  void refused(Instant now, OwnerEffects& out);
   void decided(Instant now, OwnerEffects& out);
   void adopt(Instant now, OwnerEffects& out);
   void finish(OwnerEffects& out);
   Instant leased_until() const;
   void lose(Instant now, MemberId owner, const std::string& why, OwnerEffects& out);
   void wait(Instant until) { state_ = State::kWaiting, again_at_ = until; }
-  std::size_t granted() const;
+  // Whether majorities of all lists of replicas are `in`(peer).
+  template <class In>
+  bool agreed(In in) const;
   Duration spread();
 
   JobOwnerConfig config_;
   Prng prng_;
   Periodic renewals_;
-  std::vector<Peer> peers_;
+  std::vector<Peer> peers_;  // each replica once
   State state_ = State::kIdle;
   bool wants_ = false;
 
@@ -167,6 +188,7 @@ class JobOwner {
   Instant again_at_;
   Duration again_after_;
   MemberId held_by_;
+  MemberId rival_;      // of the last refusal
   bool freed_ = false;  // a lease was given back since it was last asked for
   int failures_ = 0;    // to take it, in a row
 

@@ -15,15 +15,16 @@ namespace {
 
 using testing::HasSubstr;
 
-// Owners and acceptors of three peers; messages take no time, and those of a peer that is down are lost.
+// Owners and acceptors of five peers, three of which are the replicas; messages take no time, and those of a peer that
+// is down are lost.
 class JobOwnerTest : public testing::Test {
  protected:
   JobOwnerTest() {
-    for (uint64_t id = 1; id <= 3; ++id) {
+    for (uint64_t id = 1; id <= 5; ++id) {
       JobOwnerConfig config;
       config.key = "job";
       config.self = MemberId(id);
-      config.peers = {MemberId(1), MemberId(2), MemberId(3)};
+      config.replicas.old = ids({1, 2, 3});
       owners_.emplace_back(std::move(config), id);
       acceptors_.emplace_back(JobAcceptorConfig{});
       AcceptorEffects none;
@@ -31,6 +32,10 @@ class JobOwnerTest : public testing::Test {
     }
   }
 
+  static std::vector<MemberId> ids(const std::vector<uint64_t>& numbers) { return {numbers.begin(), numbers.end()}; }
+  void replicas_are(uint64_t id, const std::vector<uint64_t>& old, const std::vector<uint64_t>& next) {
+    tell(id, ReplicasAre{{ids(old), ids(next)}});
+  }
   void tell(uint64_t id, const OwnerEvent& event) {
     OwnerEffects effects;
     owners_[id - 1].step(now_, event, effects);
@@ -132,6 +137,20 @@ TEST_F(JobOwnerTest, waits_for_the_lease_of_another_one) {
   ASSERT_NE(last<JobBusy>(2), nullptr);
   EXPECT_EQ(last<JobBusy>(2)->owner, MemberId(1));
   pass(2, Duration::seconds(62));
+  EXPECT_NE(last<JobTaken>(2), nullptr);
+}
+
+// The one that refuses would grant it later, and the one that is down may never come back.
+TEST_F(JobOwnerTest, takes_a_job_that_one_refuses_for_a_while_and_that_another_never_grants) {
+  take(1);
+  now_ += Duration::seconds(31);
+  AcceptorEffects effects;
+  RegisterRecord leased = *acceptors_[1].find("job");
+  acceptors_[1].step(now_, Learned{1, {leased}}, effects);
+  down_ = {3};
+  tell(2, TakeJob{});
+  exchange();
+  pass(2, Duration::seconds(90));
   EXPECT_NE(last<JobTaken>(2), nullptr);
 }
 
@@ -307,6 +326,68 @@ TEST_F(JobOwnerTest, finds_out_first_that_it_slept_past_its_lease) {
   ASSERT_NE(last<JobFailed>(1), nullptr);
   EXPECT_FALSE(last<JobFailed>(1)->perhaps);
   EXPECT_NE(last<JobLost>(1), nullptr);
+}
+
+TEST_F(JobOwnerTest, during_a_change_of_the_replicas_majorities_of_both_sets_decide) {
+  take(1);
+  replicas_are(1, {1, 2, 3}, {3, 4, 5});
+  down_ = {4, 5};
+  tell(1, WriteJob{1, "new"});
+  exchange();
+  EXPECT_EQ(last<JobWritten>(1), nullptr);
+  down_ = {1, 2};
+  pass(1, Duration::seconds(1));
+  EXPECT_NE(last<JobWritten>(1), nullptr) << "the first ones have granted it already";
+  replicas_are(1, {3, 4, 5}, {});
+  tell(1, WriteJob{2, "newer"});
+  exchange();
+  EXPECT_EQ(last<JobWritten>(1)->ticket, 2u);
+}
+
+TEST_F(JobOwnerTest, what_those_that_stay_have_granted_counts_in_the_next_set) {
+  take(1);
+  down_ = {2, 3};
+  tell(1, WriteJob{1, "new"});
+  exchange();
+  EXPECT_EQ(last<JobWritten>(1), nullptr);
+  replicas_are(1, {1}, {});
+  EXPECT_NE(last<JobWritten>(1), nullptr);
+}
+
+TEST_F(JobOwnerTest, new_replicas_are_asked_what_is_being_asked) {
+  take(1);
+  tell(1, WriteJob{1, "new"});
+  asked_.clear();
+  replicas_are(1, {1, 2, 3}, {1, 2, 3, 4});
+  exchange();
+  ASSERT_NE(last<JobWritten>(1), nullptr);
+  EXPECT_EQ(acceptors_[3].find("job")->value, "new");
+}
+
+// A replica that has promised may have read a newer value since.
+TEST_F(JobOwnerTest, a_takeover_asks_all_again_when_the_replicas_change) {
+  tell(1, TakeJob{});
+  down_ = {2, 3};
+  const uint64_t number = asked_.front().second.ask.number;
+  exchange();
+  replicas_are(1, {1, 2, 3}, {1, 4});
+  ASSERT_EQ(asked_.size(), 4u);
+  for (const auto& [from, sending] : asked_) EXPECT_NE(sending.ask.number, number);
+  exchange();
+  EXPECT_EQ(last<JobTaken>(1), nullptr);
+  down_ = {};
+  pass(1, Duration::seconds(1));
+  EXPECT_NE(last<JobTaken>(1), nullptr);
+}
+
+TEST_F(JobOwnerTest, a_lease_needs_majorities_of_both_sets) {
+  take(1);
+  replicas_are(1, {1, 2, 3}, {3, 4, 5});
+  down_ = {4, 5};
+  pass(1, Duration::seconds(20));
+  EXPECT_TRUE(owners_[0].owns(now_)) << "what was promised holds";
+  pass(1, Duration::seconds(10));
+  EXPECT_FALSE(owners_[0].owns(now_));
 }
 
 TEST_F(JobOwnerTest, refuses_what_is_too_much) {

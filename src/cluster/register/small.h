@@ -16,7 +16,9 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
+#include "cluster/register/replica_set.h"
 #include "core/base/result.h"
 #include "core/base/time.h"
 #include "election/epoch.h"
@@ -119,10 +121,34 @@ struct Unable {
 };
 inline constexpr std::size_t kMaxWhyBytes = 256;
 
-// A message between the owners of registers and their replicas.
+// The newest set that the sender knows.
+struct SetIs {
+  ReplicaSet set;
+};
+
+// A message between the owners of registers and their replicas. A node that knows another set than the sender answers
+// with SetIs, and the one with the lower number takes the other's set over. An Ask with a lower number than the
+// replica's own has no other effect. An Answer with a lower number is as good as any: what a replica grants is true
+// under each set.
 struct Message {
-  uint64_t peers = 0;  // hash of the set of replicas, as the sender knows them
-  std::variant<Ask, Answer, Freed, Unable> body;
+  uint64_t set = 0;    // number of the newest set that the sender knows
+  uint64_t names = 0;  // hash of its names; between equal numbers it must be equal
+  std::variant<Ask, Answer, Freed, Unable, SetIs> body;
+};
+
+// --- requests between replicas, and of the node that changes their set -----------------------------------------------
+
+// The records after this key, ascending: of all that the replica promised and accepted, durable or not. A replica whose
+// set is older than the asker's takes the asker's set over, durable, before it answers.
+struct ReadRecords {
+  std::string after;
+};
+// Which set does the replica know?
+struct ReadSet {};
+struct Request {
+  uint64_t set = 0;  // as of Message
+  uint64_t names = 0;
+  std::variant<ReadRecords, ReadSet> body;
 };
 
 // The record that a replica must never forget.
@@ -134,6 +160,23 @@ struct RegisterRecord {
   Duration longest_lease;  // that any owner was promised
   bool unsettled = false;  // not yet known here that a majority has accepted it, too
   bool operator==(const RegisterRecord&) const = default;
+};
+
+// Of the records of a page.
+inline constexpr std::size_t kMaxPageBytes = 512 * 1024;
+inline constexpr std::size_t kMaxPageRecords = 1024;
+struct Records {
+  std::vector<RegisterRecord> records;
+  bool more = false;
+};
+struct SetState {
+  ReplicaSet set;     // the newest that the replica knows, durable
+  uint64_t read = 0;  // number of the newest first step; it has read everything for that change, durable
+};
+// Of a replica to a Request; SetIs instead of Records: its set is newer than the asker's.
+struct Response {
+  uint64_t set = 0;  // number of the durable set of the replica when it answered
+  std::variant<Records, SetState, SetIs> body;
 };
 
 // The writer of the last accepted value; none when a newer claim was promised since: its node may never get the job,

@@ -19,7 +19,7 @@ JobOwner owner() {
   JobOwnerConfig config;
   config.key = "job";
   config.self = MemberId(1);
-  config.peers = {MemberId(1), MemberId(2), MemberId(3)};
+  config.replicas.old = {MemberId(1), MemberId(2), MemberId(3)};
   return JobOwner(std::move(config), 1);
 }
 
@@ -58,7 +58,7 @@ class Receiver {
     for (const OwnerEffect& effect : effects) {
       const auto* sending = std::get_if<SendAsk>(&effect);
       if (sending != nullptr)
-        check(message::decode<Message>(message::encode(Message{1, sending->ask})).has_value(), "questions are good");
+        check(message::decode<Message>(message::encode(Message{1, 1, sending->ask})).has_value(), "questions are good");
     }
   }
   Instant now_ = Instant::from_ns(1);

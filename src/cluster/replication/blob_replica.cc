@@ -20,6 +20,8 @@ const std::string kFences = "blobs/fence/";
 const std::string kDroppedJobs = "blobs/dropped/";
 constexpr Duration kMaxTell = Duration::seconds(2);
 constexpr std::size_t kTellAtOnce = 64;
+constexpr Duration kMaxRead = Duration::seconds(5);  // for one question to another replica
+constexpr int kTries = 5;
 
 // A kind has no '/', so no two keys have one name.
 std::string value_name(const BlobKey& key) { return fmt::format("{}{}/{}", kValues, key.kind, key.job); }
@@ -76,20 +78,18 @@ BlobReplica::BlobReplica(runtime::Runtime& runtime, cluster::Kv& kv, registers::
       kv_(kv),
       lines_(lines),
       settings_(settings),
-      disk_(runtime, kv, lines, "blobs-kept-with", "blobs of jobs", settings.first_start, note),
-      store_([&] {
-        BlobStoreLimits limits = settings.limits;
-        limits.others = lines.replicas().size() - 1;
-        return limits;
-      }()) {}
+      disk_(runtime, kv, lines.self(), "blobs-kept-with", "blobs of jobs", settings.first_start, note),
+      store_(settings.limits) {}
 
 // --- its life --------------------------------------------------------------------------------------------------------
 
 task<void> BlobReplica::run(runtime::Cancellation* cancel) {
   runtime::Scope scope(cancel);
   disk_.begin(co_await load(), scope);
+  co_await disk_.join(lines_);
   lines_.serve(this);
   started_ = true;
+  scope.spawn(disk_.catch_up(lines_, callback_to<&BlobReplica::read_all>(*this), scope.cancellation()));
   co_await sweep(cancel);
   lines_.serve(static_cast<BlobReplica*>(nullptr));
   while (answering_ > 0) {
@@ -107,7 +107,7 @@ task<Status> BlobReplica::load() {
   for (const auto* list : {&values, &torn, &fences, &dropped}) {
     if (!*list) co_return fail(Errc::kIo, "the blobs of jobs cannot be read: " + list->error().message);
   }
-  BW_CO_RETURN_IF_ERROR(co_await disk_.open(values->empty()));
+  BW_CO_RETURN_IF_ERROR(co_await disk_.open(values->empty(), lines_.set()));
   BlobStoreStart start;
   for (const auto& [name, bytes] : *values) {
     auto record = message::decode<BlobRecord>(bytes);
@@ -137,6 +137,9 @@ task<void> BlobReplica::sweep(runtime::Cancellation* cancel) {
     const bool due = co_await runtime_.sleep(period.next(), cancel);
     if (!due) co_return;
     if (!disk_.readable()) continue;
+    std::vector<std::string> others = lines_.set().all();
+    std::erase(others, lines_.self());
+    store_.others_are(others);
     std::vector<Decision> todo = store_.expire(runtime_.boot_now());
     for (const Decision& one : todo) {
       Question none = Drop{};
@@ -144,9 +147,7 @@ task<void> BlobReplica::sweep(runtime::Cancellation* cancel) {
       const Status durable = co_await disk_.write(std::move(changes));
       store_.written(one, durable.has_value());
     }
-    for (const std::string& other : lines_.replicas()) {
-      if (other != lines_.self()) co_await tell_dropped(other, cancel);
-    }
+    for (const std::string& other : others) co_await tell_dropped(other, cancel);
   }
 }
 
@@ -155,10 +156,80 @@ task<void> BlobReplica::tell_dropped(std::string other, runtime::Cancellation* c
   const std::vector<std::string> jobs = store_.untold(other, kTellAtOnce);
   for (const std::string& job : jobs) {
     Question question = Drop{job, true};
-    const auto answered = co_await lines_.ask(other, std::move(question), kMaxTell, cancel);
+    const auto answered = co_await lines_.ask(other, lines_.set().number, std::move(question), kMaxTell, cancel);
     if (!answered || answered->verdict != Verdict::kKept) co_return;
     store_.told(other, job);
   }
+}
+
+// --- reading from others ---------------------------------------------------------------------------------------------
+
+task<Status> BlobReplica::read_all(std::string other, uint64_t number, runtime::Cancellation* cancel) {
+  List after;
+  while (true) {
+    Question question = after;
+    std::string peer = other;
+    BW_CO_TRY(const auto page, co_await lines_.ask(std::move(peer), number, std::move(question), kMaxRead, cancel));
+    if (page.verdict != Verdict::kKept) {
+      co_return fail(Errc::kExhausted, "it answers '{}' {}", to_string(page.verdict), page.why);
+    }
+    for (const Listed& one : page.listed) {
+      std::string from = other;
+      BW_CO_RETURN_IF_ERROR(co_await read_one(std::move(from), number, one, cancel));
+    }
+    if (!page.more || page.listed.empty()) co_return Status();
+    after = {page.listed.back().job, page.listed.back().kind};
+  }
+}
+
+// The other's promises and drops are repeated here, and its newer values come in as from a reader.
+task<Status> BlobReplica::read_one(std::string other, uint64_t number, Listed one, runtime::Cancellation* cancel) {
+  const BlobKey key{one.job, one.kind.empty() ? "all" : one.kind};
+  Question here = one.dropped ? Question(Drop{one.job, false}) : Question(Look{key, one.fence});
+  BW_CO_TRY(const Answer known, co_await do_here(std::move(here)));
+  const bool has_it = known.verdict == Verdict::kKept && !(known.head.version < one.version);
+  if (one.kind.empty() || has_it || known.verdict == Verdict::kDropped) co_return Status();
+  for (int i = 0; i < kTries; ++i) {
+    std::string peer = other;
+    BW_CO_TRY(const bool complete, co_await read_value(std::move(peer), number, key, cancel));
+    if (complete) co_return Status();
+  }
+  co_return fail(Errc::kExhausted, "'{}' changes {} too often", other, to_string(key));
+}
+
+// False: a newer version has replaced it meanwhile.
+task<Result<bool>> BlobReplica::read_value(std::string other, uint64_t number, BlobKey key,
+                                           runtime::Cancellation* cancel) {
+  std::string peer = other;
+  Question look = Look{key, {}};
+  BW_CO_TRY(const Answer there, co_await lines_.ask(std::move(peer), number, std::move(look), kMaxRead, cancel));
+  if (there.verdict == Verdict::kDropped || there.verdict == Verdict::kNothing) co_return true;  // the job has ended
+  if (there.verdict != Verdict::kKept) co_return fail(Errc::kExhausted, "it answers '{}'", to_string(there.verdict));
+  Question offer = Offer{key, there.head, true};
+  BW_CO_TRY(const Answer offered, co_await do_here(offer));
+  for (const uint32_t index : offered.wanted) {
+    std::string from = other;
+    Question fetch = Fetch{key, there.head.version, index};
+    BW_CO_TRY(Answer piece, co_await lines_.ask(std::move(from), number, std::move(fetch), kMaxRead, cancel));
+    if (piece.verdict == Verdict::kNothing) co_return false;
+    if (piece.verdict != Verdict::kKept || !fits(there.head, index, piece.bytes)) {
+      co_return fail(Errc::kExhausted, "it answers '{}'", to_string(piece.verdict));
+    }
+    Question taken = Piece{key, there.head.version, index, true, std::move(piece.bytes)};
+    BW_CO_TRY(const Answer kept, co_await do_here(std::move(taken)));
+    if (kept.verdict == Verdict::kNothing) co_return false;
+  }
+  if (offered.verdict != Verdict::kWanted) co_return true;
+  BW_CO_TRY(const Answer complete, co_await do_here(std::move(offer)));
+  co_return complete.verdict != Verdict::kWanted;
+}
+
+task<Result<Answer>> BlobReplica::do_here(Question question) {
+  Answer answered = co_await answer(std::move(question));
+  if (answered.verdict == Verdict::kBusy || answered.verdict == Verdict::kUnable) {
+    co_return fail(Errc::kExhausted, "this node cannot keep it: {}", answered.why);
+  }
+  co_return answered;
 }
 
 // --- requests --------------------------------------------------------------------------------------------------------

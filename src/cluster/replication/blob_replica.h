@@ -18,7 +18,7 @@ namespace bellwether::blobs {
 
 struct BlobReplicaSettings {
   bool first_start = false;  // as of ReplicaDisk
-  BlobStoreLimits limits;    // `others` is filled in
+  BlobStoreLimits limits;    // `others`: those of the set of replicas
   Duration sweep_every = Duration::seconds(15);
 };
 
@@ -42,11 +42,17 @@ class BlobReplica final {
 
   // By its lines.
   runtime::task<Answer> answer(Question question);
+  registers::ReplicaDisk& disk() { return disk_; }
 
  private:
   runtime::task<Answer> decide(Question question);
   runtime::task<Answer> read(ReadPiece piece);
   runtime::task<Status> load();
+  runtime::task<Status> read_all(std::string other, uint64_t number, runtime::Cancellation* cancel);
+  runtime::task<Status> read_one(std::string other, uint64_t number, Listed one, runtime::Cancellation* cancel);
+  runtime::task<Result<bool>> read_value(std::string other, uint64_t number, BlobKey key,
+                                         runtime::Cancellation* cancel);
+  runtime::task<Result<Answer>> do_here(Question question);
   runtime::task<void> sweep(runtime::Cancellation* cancel);
   runtime::task<void> tell_dropped(std::string other, runtime::Cancellation* cancel);
 

@@ -17,12 +17,14 @@ using Vote = Tally::Vote;
 constexpr resilience::RetryPolicy kAgain{1'000'000, Duration::millis(50), Duration::seconds(1),
                                          resilience::Jitter::kEqual};
 constexpr const char* kEnding = "this node is ending";
+constexpr Errc kOutdated = Errc::kReset;  // of a round: it begins again with the newer set of replicas
 
 void wake(void* event) { static_cast<runtime::Event*>(event)->set(); }
 
 // Whether it ends the work with this voter.
 bool is_final(Verdict verdict) {
-  return verdict != Verdict::kWanted && verdict != Verdict::kBusy && verdict != Verdict::kUnable;
+  return verdict != Verdict::kWanted && verdict != Verdict::kBusy && verdict != Verdict::kUnable &&
+         verdict != Verdict::kOtherSet;
 }
 
 }  // namespace
@@ -36,13 +38,14 @@ struct Blobs::Value {
 
 // One value on its way to a majority, or one question to a majority.
 struct Blobs::Round {
-  Round(std::size_t voters, runtime::Cancellation* parent)
-      : tally(voters), answers(voters), troubles(voters), cancel(parent) {}
+  Round(const registers::ReplicaSet& set, runtime::Cancellation* parent)
+      : tally(set), answers(tally.voters()), troubles(tally.voters()), cancel(parent) {}
 
   Tally tally;
   std::vector<std::optional<Answer>> answers;
   std::vector<std::string> troubles;  // the last one of each voter
   std::optional<Answer> refusal;      // that ends all of it
+  bool outdated = false;              // a newer set of replicas is known
   runtime::Event changed;
   runtime::Cancellation cancel;
   std::size_t running = 0;
@@ -58,6 +61,7 @@ struct Blobs::Sending {
 struct Blobs::Collecting {
   BlobKey key;
   Newest newest;
+  std::vector<std::string> at;  // the voters that have it
   std::string bytes;
   std::size_t next = 0;
   Status outcome;
@@ -76,12 +80,13 @@ task<void> Blobs::close() {
 
 // --- common parts ----------------------------------------------------------------------------------------------------
 
-task<Blobs::Tried> Blobs::ask(std::size_t voter, Question question, Instant deadline, runtime::Cancellation* cancel) {
+task<Blobs::Tried> Blobs::ask(RoundPtr round, std::size_t voter, Question question, Instant deadline) {
   const Duration left = deadline - runtime_.read_clock();
   if (left <= Duration::zero()) co_return fail(Errc::kTimeout, "the time limit has passed");
-  std::string name = lines_.replicas()[voter];
+  std::string name = round->tally.name(voter);
   const Duration most = std::min(left, settings_.ask_most);
-  auto answered = co_await lines_.ask(std::move(name), std::move(question), most, cancel);
+  auto answered =
+      co_await lines_.ask(std::move(name), round->tally.set().number, std::move(question), most, &round->cancel);
   co_return answered;
 }
 
@@ -91,7 +96,7 @@ task<Blobs::Tried> Blobs::try_once(RoundPtr round, std::size_t voter, Question q
     Tried pushed = co_await push(round, voter, value, deadline);
     co_return pushed;
   }
-  Tried answered = co_await ask(voter, std::move(question), deadline, &round->cancel);
+  Tried answered = co_await ask(round, voter, std::move(question), deadline);
   co_return answered;
 }
 
@@ -111,6 +116,10 @@ task<void> Blobs::convince(Blobs* self, RoundPtr round, std::size_t voter, Quest
       round->answers[voter] = std::move(*tried);
       break;
     }
+    if (round->tally.set().number != self->lines_.set().number) {
+      round->outdated = true;
+      break;
+    }
     round->troubles[voter] = !tried ? tried.error().message : tried->why.empty() ? "it is busy" : tried->why;
     const Errc code = tried ? Errc::kExhausted : tried.error().code;
     const auto next = retry.failed(self->runtime_.now(), code);
@@ -124,12 +133,10 @@ task<void> Blobs::convince(Blobs* self, RoundPtr round, std::size_t voter, Quest
 }
 
 std::string Blobs::describe(const Round& round) const {
-  std::string text = "no majority of the voters (";
-  for (const std::string& name : lines_.replicas()) text += (text.ends_with('(') ? "" : ", ") + name;
-  text += ") agreed";
+  std::string text = fmt::format("no majority of the voters ({}) agreed", registers::names_of(round.tally.set(), ", "));
   for (std::size_t voter = 0; voter < round.troubles.size(); ++voter) {
     if (round.tally.of(voter) == Vote::kYes || round.troubles[voter].empty()) continue;
-    text += fmt::format("; '{}': {}", lines_.replicas()[voter], round.troubles[voter]);
+    text += fmt::format("; '{}': {}", round.tally.name(voter), round.troubles[voter]);
   }
   return text;
 }
@@ -140,7 +147,8 @@ task<Status> Blobs::settle(RoundPtr round, Instant deadline, runtime::Cancellati
   runtime::CancelCallback on_end(until.cancellation(), &wake, &round->changed);
   runtime::CancelCallback on_close(&round->cancel, &wake, &round->changed);
   const auto open = [&] {
-    return !round->tally.agreed() && !round->tally.hopeless() && !round->refusal && !round->cancel.cancelled();
+    return !round->tally.agreed() && !round->tally.hopeless() && !round->refusal && !round->cancel.cancelled() &&
+           !round->outdated;
   };
   while (open() && !until.over()) {
     co_await round->changed.wait();
@@ -149,6 +157,7 @@ task<Status> Blobs::settle(RoundPtr round, Instant deadline, runtime::Cancellati
   if (round->tally.agreed()) co_return Status();
   const bool closed = round->cancel.cancelled();
   round->cancel.cancel();
+  if (round->outdated && !round->refusal) co_return fail(kOutdated, "the set of replicas has changed");
   if (round->refusal) {
     const Answer& refusal = *round->refusal;
     if (refusal.verdict == Verdict::kDropped) co_return fail(Errc::kNotFound, "the job was dropped");
@@ -181,7 +190,7 @@ task<Blobs::ValuePtr> Blobs::prepare(BlobKey key, Version version, std::string b
 // Offers it, sends the wanted pieces, and offers it once more, to hear that it is complete.
 task<Blobs::Tried> Blobs::push(RoundPtr round, std::size_t voter, ValuePtr value, Instant deadline) {
   Question offer = Offer{value->key, value->head, value->again};
-  Tried answered = co_await ask(voter, offer, deadline, &round->cancel);
+  Tried answered = co_await ask(round, voter, offer, deadline);
   if (!answered || answered->verdict != Verdict::kWanted) co_return answered;
   auto sending = std::make_shared<Sending>();
   sending->wanted = std::move(answered->wanted);
@@ -190,7 +199,7 @@ task<Blobs::Tried> Blobs::push(RoundPtr round, std::size_t voter, ValuePtr value
   for (std::size_t i = 0; i < lines; ++i) scope.spawn(send_pieces(this, round, voter, value, sending, deadline));
   co_await scope.join();
   if (sending->ended) co_return std::move(*sending->ended);
-  Tried complete = co_await ask(voter, std::move(offer), deadline, &round->cancel);
+  Tried complete = co_await ask(round, voter, std::move(offer), deadline);
   co_return complete;
 }
 
@@ -204,7 +213,7 @@ task<void> Blobs::send_pieces(Blobs* self, RoundPtr round, std::size_t voter, Va
     }
     Question piece =
         Piece{value->key, value->head.version, index, value->again, std::string(piece_of(value->bytes, index))};
-    Tried answered = co_await self->ask(voter, std::move(piece), deadline, &round->cancel);
+    Tried answered = co_await self->ask(round, voter, std::move(piece), deadline);
     const bool taken = answered && (answered->verdict == Verdict::kWanted || answered->verdict == Verdict::kBusy);
     if (taken || sending->ended) continue;
     // It has forgotten the offer: the sender begins again.
@@ -245,53 +254,62 @@ task<Status> Blobs::put(BlobKey key, Version version, std::string bytes, Instant
   }
   if (closed_) co_return fail(Errc::kClosed, what + kEnding);
   ValuePtr value = co_await prepare(std::move(key), version, std::move(bytes), false);
-  auto round = std::make_shared<Round>(lines_.replicas().size(), scope_.cancellation());
-  const Status done = co_await spread(std::move(value), std::move(round), deadline, cancel);
-  if (!done) co_return fail(done.error().code, what + done.error().message);
-  co_return Status();
+  while (true) {
+    auto round = std::make_shared<Round>(lines_.set(), scope_.cancellation());
+    const Status done = co_await spread(value, std::move(round), deadline, cancel);
+    if (done) co_return done;
+    if (done.error().code != kOutdated) co_return fail(done.error().code, what + done.error().message);
+  }
 }
 
 task<Status> Blobs::drop(std::string job, Instant deadline, runtime::Cancellation* cancel) {
   BW_CO_RETURN_IF_ERROR(check_key({job, "all"}));
   if (closed_) co_return fail(Errc::kClosed, kEnding);
-  auto round = std::make_shared<Round>(lines_.replicas().size(), scope_.cancellation());
   const Instant last = deadline + settings_.catch_up;
-  for (std::size_t voter = 0; voter < round->tally.voters(); ++voter) {
-    scope_.spawn(convince(this, round, voter, Drop{job, false}, nullptr, last));
+  while (true) {
+    auto round = std::make_shared<Round>(lines_.set(), scope_.cancellation());
+    for (std::size_t voter = 0; voter < round->tally.voters(); ++voter) {
+      scope_.spawn(convince(this, round, voter, Drop{job, false}, nullptr, last));
+    }
+    const Status done = co_await settle(round, deadline, cancel);
+    if (done) co_return done;
+    if (done.error().code == kOutdated) continue;
+    co_return fail(done.error().code, "dropping the blobs of job '{}': {}", job, done.error().message);
   }
-  const Status done = co_await settle(round, deadline, cancel);
-  if (!done) co_return fail(done.error().code, "dropping the blobs of job '{}': {}", job, done.error().message);
-  co_return Status();
 }
 
 // --- reading ---------------------------------------------------------------------------------------------------------
 
 task<void> Blobs::fetch_pieces(Blobs* self, std::shared_ptr<Collecting> work, std::size_t first) {
   const BlobHead& head = *work->newest.head;
-  const std::vector<std::size_t>& at = work->newest.at;
+  const std::vector<std::string>& at = work->at;
   while (work->next < head.pieces.size() && work->outcome) {
     const auto index = static_cast<uint32_t>(work->next++);
     Error trouble;
     bool got = false;
     for (std::size_t i = 0; i < at.size() && !got; ++i) {
-      const std::size_t voter = at[(first + i) % at.size()];
+      std::string voter = at[(first + i) % at.size()];
       Question question = Fetch{work->key, head.version, index};
-      const Tried answered = co_await self->ask(voter, std::move(question), work->deadline, work->cancel);
+      const Duration most = std::min(work->deadline - self->runtime_.read_clock(), self->settings_.ask_most);
+      const Tried answered =
+          co_await self->lines_.ask(voter, self->lines_.set().number, std::move(question), most, work->cancel);
       got = answered && answered->verdict == Verdict::kKept && fits(head, index, answered->bytes);
       if (got) std::copy(answered->bytes.begin(), answered->bytes.end(), work->bytes.begin() + index * kPieceBytes);
       if (got) continue;
       trouble = answered ? Error{Errc::kReset,
                                  fmt::format("it answered '{}' {}", to_string(answered->verdict), answered->why)}
                          : answered.error();
-      trouble.message = fmt::format("'{}': {}", self->lines_.replicas()[voter], trouble.message);
+      trouble.message = fmt::format("'{}': {}", voter, trouble.message);
     }
     if (!got) work->outcome = tl::unexpected(trouble);
   }
 }
 
-task<Result<std::string>> Blobs::collect(BlobKey key, Newest newest, Instant deadline, runtime::Cancellation* cancel) {
+task<Result<std::string>> Blobs::collect(BlobKey key, RoundPtr looks, Newest newest, Instant deadline,
+                                         runtime::Cancellation* cancel) {
   auto work = std::make_shared<Collecting>();
   work->key = std::move(key);
+  for (const std::size_t voter : newest.at) work->at.push_back(looks->tally.name(voter));
   work->newest = std::move(newest);
   work->bytes.resize(work->newest.head->size);
   work->deadline = deadline;
@@ -305,7 +323,7 @@ task<Result<std::string>> Blobs::collect(BlobKey key, Newest newest, Instant dea
 
 task<Result<std::optional<Blob>>> Blobs::get_once(BlobKey key, JobFence fence, Instant deadline,
                                                   runtime::Cancellation* cancel) {
-  auto looks = std::make_shared<Round>(lines_.replicas().size(), scope_.cancellation());
+  auto looks = std::make_shared<Round>(lines_.set(), scope_.cancellation());
   for (std::size_t voter = 0; voter < looks->tally.voters(); ++voter) {
     scope_.spawn(convince(this, looks, voter, Look{key, fence}, nullptr, deadline));
   }
@@ -314,14 +332,17 @@ task<Result<std::optional<Blob>>> Blobs::get_once(BlobKey key, JobFence fence, I
   if (!newest.head) co_return std::optional<Blob>();
   const std::vector<std::size_t> at = newest.at;
   const Version version = newest.head->version;
-  auto bytes = co_await collect(key, newest, deadline, cancel);
+  auto bytes = co_await collect(key, looks, newest, deadline, cancel);
   // It may have been replaced, or its voter have died.
   if (!bytes) co_return fail(Errc::kReset, bytes.error().message);
   Blob blob{version, std::move(*bytes)};
-  if (at.size() < looks->tally.needed()) {
+  Tally has(looks->tally.set());
+  for (const std::size_t voter : at) has.say(voter, Vote::kYes);
+  if (!has.agreed()) {
     std::string again = blob.bytes;
     const ValuePtr value = co_await prepare(std::move(key), version, std::move(again), true);
-    auto round = std::make_shared<Round>(lines_.replicas().size(), scope_.cancellation());
+    // Under a newer set all begins again.
+    auto round = std::make_shared<Round>(looks->tally.set(), scope_.cancellation());
     for (const std::size_t voter : at) round->tally.say(voter, Vote::kYes);
     BW_CO_RETURN_IF_ERROR(co_await spread(value, std::move(round), deadline, cancel));
   }

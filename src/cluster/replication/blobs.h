@@ -1,5 +1,6 @@
-// Puts the blobs of jobs on a majority of the voters, and gets them back (cluster/register/large.h says why that is
-// safe). For managers; this node may be a voter itself.
+// Puts the blobs of jobs on a majority of the replicas, and gets them back (cluster/register/large.h says why that is
+// safe). For managers; this node may be a replica itself. When the set of replicas changes, what is under way begins
+// again with the new one.
 //
 // It guarantees, through all crashes after which a majority of the voters comes back with its disks: after put() has
 // succeeded, every later get(), on any node, gives that version or a newer one, until the job is dropped; after a get()
@@ -73,8 +74,8 @@ class Blobs {
   runtime::task<Tried> push(RoundPtr round, std::size_t voter, ValuePtr value, Instant deadline);
   static runtime::task<void> send_pieces(Blobs* self, RoundPtr round, std::size_t voter, ValuePtr value,
                                          std::shared_ptr<Sending> sending, Instant deadline);
-  runtime::task<Tried> ask(std::size_t voter, Question question, Instant deadline, runtime::Cancellation* cancel);
-  runtime::task<Result<std::string>> collect(BlobKey key, Newest newest, Instant deadline,
+  runtime::task<Tried> ask(RoundPtr round, std::size_t voter, Question question, Instant deadline);
+  runtime::task<Result<std::string>> collect(BlobKey key, RoundPtr looks, Newest newest, Instant deadline,
                                              runtime::Cancellation* cancel);
   struct Collecting;
   static runtime::task<void> fetch_pieces(Blobs* self, std::shared_ptr<Collecting> work, std::size_t first);

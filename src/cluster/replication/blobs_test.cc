@@ -156,6 +156,61 @@ TEST_F(BlobsTest, a_voter_that_has_the_version_is_sent_no_piece_of_it) {
             Verdict::kUnable);
 }
 
+// --- the set of replicas changes -------------------------------------------------------------------------------------
+
+using registers::ReplicaSet;
+
+const ReplicaSet kOneComes{1, {"m1", "m2", "m3"}, {"m1", "m2", "m3", "m4"}};
+const ReplicaSet kOfFour{2, {"m1", "m2", "m3", "m4"}, {}};
+
+TEST_F(BlobsTest, a_replica_that_comes_reads_values_promises_and_drops_before_it_says_so) {
+  const std::string bytes = value_of(7, 3 * kPieceBytes + 5);
+  ASSERT_TRUE(put("m1", 1, 1, bytes));
+  EXPECT_EQ(got("m2", 2), bytes);
+  ASSERT_TRUE(put("m1", 1, 1, "of an ended job", kPatience, {"over", "bundle"}));
+  ASSERT_TRUE(drop("m1", "over"));
+  add("m4", folder_.path("m4"), wire::Role::kManager);
+  peer("m4").start();
+  for (const char* one : {"m1", "m2", "m3", "m4"}) peer(one).lines->hear(kOneComes);
+  for (const char* one : {"m1", "m2", "m3", "m4"}) {
+    until([&] { return peer(one).lines->read() == 1; });
+  }
+  for (const char* one : {"m1", "m2", "m3", "m4"}) peer(one).lines->hear(kOfFour);
+  until([&] { return peer("m4").lines->set().number == 2; });
+  EXPECT_TRUE(has("m4", 1, 1));
+  const BlobHead late{{JobFence(1), 2}, 1, {wire::sha256(as_bytes("x"))}};
+  EXPECT_EQ(ask("m4", "m4", Offer{ingest(), late}).verdict, Verdict::kFenced);
+  EXPECT_EQ(ask("m4", "m4", Offer{{"over", "bundle"}, late}).verdict, Verdict::kDropped);
+  peer("m4").stop();
+  peer("m4").start();
+  until([&] { return peer("m4").lines->set().number == 2; });
+  EXPECT_EQ(peer("m4").lines->read(), 1u);
+  peer("m1").stop();
+  EXPECT_EQ(got("m4"), bytes);
+}
+
+TEST_F(BlobsTest, a_writer_with_an_older_set_is_told_of_the_newer_one_and_goes_on_with_it) {
+  add("m4", folder_.path("m4"), wire::Role::kManager);
+  peer("m4").start();
+  for (const char* one : {"m2", "m3", "m4"}) peer(one).lines->hear(kOneComes);
+  until([&] { return peer("m2").lines->set().number == 1 && peer("m3").lines->set().number == 1; });
+  ASSERT_TRUE(put("gate", 1, 1, "a value"));
+  EXPECT_EQ(peer("gate").lines->set(), kOneComes);
+  until([&] { return peer("m1").lines->set().number == 1; });  // in its turn
+  EXPECT_EQ(got("m1"), "a value");
+}
+
+// Three of four have it, and the one that had an older set is no replica of anybody until it knows the newer one.
+TEST_F(BlobsTest, a_replica_with_an_older_set_answers_after_it_has_taken_the_newer_one_over) {
+  peer("m1").lines->hear({1, {"m1", "m2", "m3"}, {"m1", "m2"}});
+  until([&] { return peer("m1").lines->set().number == 1; });
+  ASSERT_TRUE(put("m1", 1, 1, "a value"));
+  EXPECT_EQ(peer("m2").lines->set().number, 1u);
+  EXPECT_EQ(peer("gate").lines->set().number, 0u);
+  EXPECT_EQ(got("gate"), "a value");
+  EXPECT_EQ(peer("gate").lines->set().number, 1u);
+}
+
 TEST_F(BlobsTest, who_ends_waits_for_nothing) {
   peer("m2").stop();
   peer("m3").stop();

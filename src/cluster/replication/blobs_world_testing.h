@@ -204,7 +204,8 @@ class BlobsTest : public testing::Test {
     return *blob ? (*blob)->bytes : "(nothing)";
   }
   Answer ask(const std::string& from, const std::string& voter, Question question) {
-    auto answered = runtime_->run(peer(from).lines->ask(voter, std::move(question), kPatience, nullptr));
+    auto answered = runtime_->run(
+        peer(from).lines->ask(voter, peer(from).lines->set().number, std::move(question), kPatience, nullptr));
     EXPECT_TRUE(answered) << answered.error().message;
     return answered ? *answered : unable("");
   }

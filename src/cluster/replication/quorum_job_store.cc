@@ -282,11 +282,7 @@ QuorumJobStore::~QuorumJobStore() {
   lines_.serve(static_cast<QuorumJobStore*>(nullptr));
 }
 
-std::string QuorumJobStore::describe() const {
-  std::string text;
-  for (const std::string& name : lines_.replicas()) text += (text.empty() ? "the quorum of " : ", ") + name;
-  return text;
-}
+std::string QuorumJobStore::describe() const { return "the quorum of " + registers::names_of(lines_.set(), ", "); }
 
 Result<std::unique_ptr<JobHandle>> QuorumJobStore::open(std::string key, JobHandle::Listener& listener) {
   BW_RETURN_IF_ERROR(check_key(key));
@@ -296,7 +292,7 @@ Result<std::unique_ptr<JobHandle>> QuorumJobStore::open(std::string key, JobHand
   registers::JobOwnerConfig config;
   config.key = key;
   config.self = lines_.self_id();
-  config.peers = lines_.replica_ids();
+  config.replicas = lines_.replica_ids();
   config.lease = settings_.lease;
   config.renew_every = settings_.renew_every();
   config.retry = kRetry;
@@ -324,15 +320,18 @@ void QuorumJobStore::on_freed(const registers::Freed& freed) {
   if (job != jobs_.end()) job->second->step(registers::JobFreed{});
 }
 
+void QuorumJobStore::on_replicas() {
+  for (const auto& [key, job] : jobs_) job->step(registers::ReplicasAre{lines_.replica_ids()});
+}
+
 void QuorumJobStore::on_unable(MemberId from, const registers::Unable& unable) {
   troubles_[from] = {unable.why, runtime_.boot_now()};
 }
 
 // Why nothing happens, if that is known.
 std::string QuorumJobStore::silence() const {
-  std::string text = "no majority of the replicas (";
-  for (const std::string& name : lines_.replicas()) text += (text.ends_with('(') ? "" : ", ") + name;
-  text += ") answered in time";
+  std::string text =
+      fmt::format("no majority of the replicas ({}) answered in time", registers::names_of(lines_.set(), ", "));
   const Instant now = runtime_.boot_now();
   for (const auto& [peer, trouble] : troubles_) {
     if (now - trouble.at < kTroubleLasts) text += fmt::format("; '{}': {}", lines_.name_of(peer), trouble.why);

@@ -28,6 +28,8 @@ class QuorumJobStore final : public JobStore {
   // By its lines.
   void on_answer(registers::MemberId from, const registers::Answer& answer);
   void on_freed(const registers::Freed& freed);
+  // The set of replicas has changed.
+  void on_replicas();
   void on_unable(registers::MemberId from, const registers::Unable& unable);
 
  private:

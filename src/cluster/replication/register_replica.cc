@@ -12,6 +12,7 @@ namespace {
 using runtime::task;
 
 const std::string kRecords = "jobs/";
+constexpr Duration kMaxPage = Duration::seconds(5);
 
 // Also a simulated process that is killed stops to serve: handles that end after it give their jobs back.
 class Serving {
@@ -33,7 +34,7 @@ RegisterReplica::RegisterReplica(runtime::Runtime& runtime, cluster::Kv& kv, reg
       kv_(kv),
       lines_(lines),
       settings_(settings),
-      disk_(runtime, kv, lines, "jobs-kept-with", "job registers", settings.first_start, note),
+      disk_(runtime, kv, lines.self(), "jobs-kept-with", "job registers", settings.first_start, note),
       kernel_({.drift = settings.drift, .most_jobs = settings.most_jobs}) {}
 
 // --- its life --------------------------------------------------------------------------------------------------------
@@ -44,8 +45,10 @@ task<void> RegisterReplica::run(runtime::Cancellation* cancel) {
   disk_.begin(start ? Status() : tl::unexpected(start.error()), scope);
   scope_ = &scope;
   loop_.begin(start ? std::move(*start) : registers::AcceptorStart{.readable = false, .records = {}});
+  co_await disk_.join(lines_);
   {
     const Serving serving(lines_, *this);
+    scope.spawn(disk_.catch_up(lines_, callback_to<&RegisterReplica::read_all>(*this), scope.cancellation()));
     co_await sweep(scope.cancellation());
   }
   scope.cancel();
@@ -58,7 +61,7 @@ task<void> RegisterReplica::run(runtime::Cancellation* cancel) {
 task<Result<registers::AcceptorStart>> RegisterReplica::load() {
   const auto stored = co_await kv_.list(kRecords);
   if (!stored) co_return fail(Errc::kIo, "the job registers cannot be read: " + stored.error().message);
-  BW_CO_RETURN_IF_ERROR(co_await disk_.open(stored->empty()));
+  BW_CO_RETURN_IF_ERROR(co_await disk_.open(stored->empty(), lines_.set()));
   registers::AcceptorStart start;
   const Instant now = runtime_.boot_now();
   for (const auto& [name, bytes] : *stored) {
@@ -93,10 +96,46 @@ task<void> RegisterReplica::sweep(runtime::Cancellation* cancel) {
   }
 }
 
+// --- reading from others ---------------------------------------------------------------------------------------------
+
+bool RegisterReplica::has_read() const {
+  return disk_.readable() && disk_.read() >= registers::first_step_of(lines_.set());
+}
+
+task<Status> RegisterReplica::read_all(std::string other, uint64_t number, runtime::Cancellation* cancel) {
+  registers::ReadRecords wanted;
+  while (true) {
+    std::string peer = other;
+    BW_CO_TRY(auto response, co_await lines_.ask(std::move(peer), wanted, kMaxPage, cancel));
+    auto* records = std::get_if<registers::Records>(&response.body);
+    if (records == nullptr || response.set != number) {
+      co_return fail(Errc::kExhausted, "it does not know set {} of the replicas", number);
+    }
+    const bool more = records->more && !records->records.empty();
+    if (more) wanted.after = records->records.back().key;
+    runtime::Event kept;
+    page_kept_ = &kept;
+    loop_.tell(registers::Learned{++page_, std::move(records->records)});
+    runtime::CancelCallback on_cancel(
+        cancel, [](void* event) { static_cast<runtime::Event*>(event)->set(); }, &kept);
+    co_await kept.wait();
+    page_kept_ = nullptr;
+    if (!page_durable_ || cancel->cancelled()) co_return fail(Errc::kIo, "what it keeps cannot be written here");
+    if (!more) co_return Status();
+  }
+}
+
+void RegisterReplica::carry_out(const registers::PageKept& kept) {
+  if (kept.page != page_ || page_kept_ == nullptr) return;
+  page_durable_ = kept.ok;
+  page_kept_->set();
+}
+
 // --- requests --------------------------------------------------------------------------------------------------------
 
 void RegisterReplica::on_ask(registers::MemberId from, const registers::Ask& ask) {
   if (disk_.crowded()) return;
+  if (!disk_.readable()) return lines_.send(from, registers::Unable{ask.key, unable()});
   std::string why = too_much(ask);
   if (!why.empty()) return lines_.send(from, registers::Unable{ask.key, std::move(why)});
   if (!unable().empty()) lines_.send(from, registers::Unable{ask.key, unable()});

@@ -62,7 +62,7 @@ class TestKv final : public cluster::Kv {
 class RegisterReplicaTest : public testing::Test, public JobHandle::Listener {
  protected:
   void start(ReplicaSettings settings = {.first_start = true}) {
-    lines_ = std::make_unique<registers::Lines>(links_, router_, nowhere_, "m1", std::vector<std::string>{"m1"});
+    lines_ = std::make_unique<registers::Lines>(links_, router_, nowhere_, "m1", names_);
     store_ = std::make_unique<QuorumJobStore>(*runtime_, *lines_, JobSettings{}, 1);
     replica_ = std::make_unique<RegisterReplica>(*runtime_, kv_, *lines_, settings,
                                                  callback_to<&RegisterReplicaTest::on_note>(*this));
@@ -100,6 +100,7 @@ class RegisterReplicaTest : public testing::Test, public JobHandle::Listener {
   };
   std::unique_ptr<runtime::EpollRuntime> runtime_ = runtime::test_runtime();
   TestKv kv_;
+  std::vector<std::string> names_{"m1"};
   std::unique_ptr<registers::Lines> lines_;
   std::unique_ptr<QuorumJobStore> store_;
   std::unique_ptr<RegisterReplica> replica_;
@@ -235,7 +236,7 @@ TEST_F(RegisterReplicaTest, the_register_of_a_retired_job_goes_away_after_a_whil
   EXPECT_TRUE(kv_.kept.contains("jobs/other"));
 }
 
-TEST_F(RegisterReplicaTest, other_peers_than_before_are_refused_unless_no_job_is_left) {
+TEST_F(RegisterReplicaTest, peers_as_before_count_whatever_the_settings_say_unless_no_job_is_left) {
   start();
   {
     auto job = open("job");
@@ -244,17 +245,55 @@ TEST_F(RegisterReplicaTest, other_peers_than_before_are_refused_unless_no_job_is
   stop();
   kv_.kept["jobs-kept-with"] = "m1 m2";
   start({.first_start = true});
-  EXPECT_THAT(replica_->unable(), HasSubstr("stores job registers together with m1 m2, but its settings name m1"));
+  EXPECT_THAT(notes_.back(), HasSubstr("stores job registers together with m1, m2, but its settings name m1"));
+  EXPECT_THAT(lines_->set().names, testing::ElementsAre("m1", "m2"));
   stop();
   kv_.kept.erase("jobs/job");
   start({.first_start = false});
-  EXPECT_THAT(replica_->unable(), HasSubstr("--first-start"));
+  EXPECT_THAT(lines_->set().names, testing::ElementsAre("m1", "m2"));
   stop();
   start({.first_start = true});
-  EXPECT_EQ(replica_->unable(), "");
+  EXPECT_THAT(lines_->set().names, testing::ElementsAre("m1"));
   stop();
   start({.first_start = false});
-  EXPECT_EQ(replica_->unable(), "") << "said once";
+  EXPECT_THAT(lines_->set().names, testing::ElementsAre("m1")) << "said once";
+  EXPECT_EQ(replica_->unable(), "");
+}
+
+TEST_F(RegisterReplicaTest, a_newer_set_is_on_the_disk_before_it_counts_and_outlives_a_restart) {
+  start();
+  kv_.hold = true;
+  lines_->hear({1, {"m1"}, {"m1", "m2"}});
+  EXPECT_EQ(lines_->set().number, 0u);
+  kv_.release();
+  until([&] { return lines_->set().number == 1; });
+  until([&] { return lines_->read() == 1; });  // of all old nodes, which is itself
+  stop();
+  start({.first_start = false});
+  until([&] { return lines_->set().number == 1; });
+  EXPECT_THAT(lines_->set().next, testing::ElementsAre("m1", "m2"));
+  EXPECT_EQ(lines_->read(), 1u);
+  lines_->hear({0, {"m1"}, {}});
+  EXPECT_EQ(lines_->set().number, 1u) << "an older one";
+  EXPECT_EQ(lines_->unable(), "");
+}
+
+TEST_F(RegisterReplicaTest, a_node_that_a_set_names_before_it_came_has_lost_its_disk) {
+  names_ = {"m2"};
+  start({.first_start = false});
+  EXPECT_EQ(replica_->unable(), "") << "no replica, so nothing was lost";
+  lines_->hear({3, {"m2", "m3"}, {"m1", "m2", "m3"}});
+  EXPECT_EQ(replica_->unable(), "") << "it comes";
+  stop();
+  kv_.kept.clear();
+  start({.first_start = false});
+  lines_->hear({4, {"m1", "m2", "m3"}, {}});
+  EXPECT_THAT(replica_->unable(), HasSubstr("it was lost. Remove this node"));
+  EXPECT_EQ(lines_->set().number, 4u);
+  stop();
+  start({.first_start = false});
+  lines_->hear({4, {"m1", "m2", "m3"}, {}});
+  EXPECT_THAT(replica_->unable(), HasSubstr("it was lost")) << "after a restart, too";
 }
 
 // The first change does not wait, and those that come while the disk is busy wait for it alone.

@@ -21,6 +21,8 @@ class ClusterView {
   // The leader of the cluster, as far as is known; empty: none.
   virtual std::string leader_name() const = 0;
   virtual bool leads() const = 0;
+  // This node is one of the managers that keep jobs; they change.
+  virtual bool keeps_jobs() const = 0;
   // The live ones, including this one, by name.
   virtual std::vector<std::string> manager_names() const = 0;
   // Known to be dead or to have left; false for a node that never reported.

@@ -76,6 +76,10 @@ task<void> ManagerService::run(runtime::Cancellation* cancel) {
   scope_.spawn(look_for_jobs(this));
   while (!cancel->cancelled()) {
     look_around();
+    // Another manager continues the jobs of one that keeps jobs no longer.
+    if (!parts_.cluster_view.keeps_jobs()) {
+      for (const auto& [id, coordinator] : coordinators_) drop(id);
+    }
     share_out_now();
     look_at_itself();
     sweep();
@@ -111,6 +115,12 @@ void ManagerService::on_request(link::Connection& connection, const wire::Inboun
                    refusal(Refusal::Kind::kInvalid, "a manager does not handle this message from this role"));
   }
   if (from_worker) return respond(parts_.router, connection, request.id, of_worker(caller, *message));
+  if (!parts_.cluster_view.keeps_jobs() && coordinators_.empty()) {
+    return respond(parts_.router, connection, request.id,
+                   refusal(Refusal::Kind::kUnavailable,
+                           "this manager keeps no jobs: ask one that does "
+                           "(bellwether cluster managers)"));
+  }
   handle_client_message(caller, std::move(*message));
 }
 
@@ -389,7 +399,7 @@ task<void> ManagerService::look_for_jobs(ManagerService* self) {
   while (!cancel->cancelled()) {
     co_await self->parts_.runtime.sleep(kLookEvery, cancel);
     if (self->closing_ || cancel->cancelled()) co_return;
-    if (!self->parts_.view.has_read()) continue;
+    if (!self->parts_.view.has_read() || !self->parts_.cluster_view.keeps_jobs()) continue;
     const auto in_hand = [self](const std::string& job) {
       return self->coordinators_.contains(job) || self->busy_.contains(job);
     };

@@ -77,6 +77,7 @@ class Around final : public ClusterView {
   std::string self() const override { return "m1"; }
   std::string leader_name() const override { return leader; }
   bool leads() const override { return true; }
+  bool keeps_jobs() const override { return keeps; }
   std::vector<std::string> manager_names() const override { return {"m1"}; }
   bool is_gone(const std::string&) const override { return false; }
   std::vector<Neighbour> neighbours() const override {
@@ -86,6 +87,7 @@ class Around final : public ClusterView {
   bool is_suspect(const std::string&) const override { return false; }
   std::map<std::string, cluster::PeerAddress> places;
   std::string leader = "m1";
+  bool keeps = true;
 };
 
 // A worker that executes every order.
@@ -300,6 +302,20 @@ TEST_F(ManagerServiceTest, jobs_are_listed_only_by_a_manager_with_a_leader) {
   const dispatch::Refusal refused = refusal_of(ask(c1_, dispatch::ListJobs{}));
   EXPECT_EQ(refused.kind, dispatch::Refusal::Kind::kUnavailable);
   EXPECT_THAT(refused.why, testing::HasSubstr("gone are 'm2'"));
+}
+
+TEST_F(ManagerServiceTest, a_manager_that_keeps_jobs_no_longer_gives_its_jobs_away_and_refuses_clients) {
+  start({});
+  ASSERT_TRUE(std::holds_alternative<dispatch::Submitted>(submit("j1", test_bundle())));
+  ASSERT_EQ(service_->jobs(), 1u);
+  around_.keeps = false;
+  until([&] { return service_->jobs() == 0; });
+  until([&] { return !register_replica_.is_leased("j1"); });
+  const dispatch::Refusal refused = refusal_of(ask(c1_, dispatch::ListJobs{}));
+  EXPECT_EQ(refused.kind, dispatch::Refusal::Kind::kUnavailable);
+  EXPECT_THAT(refused.why, testing::HasSubstr("this manager keeps no jobs"));
+  around_.keeps = true;
+  until([&] { return service_->jobs() == 1; });
 }
 
 TEST_F(ManagerServiceTest, a_compiled_program_in_place_of_a_scenario_is_refused) {

@@ -68,7 +68,7 @@ void RegisterRole::describe(QuorumView& view) const {
 // --- its life --------------------------------------------------------------------------------------------------------
 
 ManagerRole::Work::Work(const NodeTools& of_node, ManagerRole& role, std::unique_ptr<jobs::JobStore> registers,
-                        std::unique_ptr<jobs::EtcdJobView> view)
+                        std::unique_ptr<jobs::EtcdJobView> seen)
     : tools(of_node),
       around(tools, role),
       own_lines(role.registers_ != nullptr
@@ -81,9 +81,13 @@ ManagerRole::Work::Work(const NodeTools& of_node, ManagerRole& role, std::unique
                    callback_to<&NodeLog::note>(tools.log)),
       blobs(tools.runtime, lines, {}, tools.runtime.prng().next()),
       store(std::move(registers)),
-      etcd(std::move(view)),
-      service({tools.runtime, tools.port.links(), tools.port.router(), around, *store,
-               etcd != nullptr ? static_cast<const jobs::JobView&>(*etcd) : role.registers_->replica(), blobs,
+      etcd(std::move(seen)),
+      view(etcd != nullptr ? static_cast<const jobs::JobView&>(*etcd) : role.registers_->replica()),
+      changes({tools.runtime, lines, *store, view, callback_to<&ManagerRole::live_managers>(role),
+               callback_to<&ManagerRole::moves_replicas>(role), callback_to<&ManagerRole::voters>(role),
+               callback_to<&NodeLog::note>(tools.log)},
+              tools.options.config.replicas),
+      service({tools.runtime, tools.port.links(), tools.port.router(), around, *store, view, blobs,
                callback_to<&ManagerRole::on_job_says>(role)},
               role.settings_) {}
 
@@ -109,6 +113,7 @@ task<Status> ManagerRole::prepare(const NodeTools& tools) {
     store = std::move(*opened);
     view = std::move(*seen);
   }
+  if (registers_ != nullptr) registers_->lines().expect(2);  // also the one of blobs
   work_ = std::make_unique<Work>(tools, *this, std::move(store), std::move(view));
   stores_ = {work_->store.get(), &work_->blobs};
   co_return Status();
@@ -118,6 +123,8 @@ task<void> ManagerRole::run(runtime::Cancellation* cancel) {
   runtime::Scope keeping;
   keeping.spawn(work_->blob_replica.run(keeping.cancellation()));
   if (work_->etcd != nullptr) keeping.spawn(work_->etcd->run(keeping.cancellation()));
+  runtime::Scope changing;
+  changing.spawn(work_->changes.run(changing.cancellation()));
   {
     const runtime::CancelCallback on_cancel(
         cancel, [](void* self) { static_cast<ManagerRole*>(self)->winding_up_.cancel(); }, this);
@@ -125,6 +132,8 @@ task<void> ManagerRole::run(runtime::Cancellation* cancel) {
   }
   ended_ = true;
   ended_changed_.changed();
+  changing.cancel();
+  co_await changing.join();
   co_await work_->store->close(kMaxClose);
   co_await work_->blobs.close();
   keeping.cancel();
@@ -149,6 +158,7 @@ std::optional<cluster::PeerAddress> ManagerRole::Around::find(const std::string&
 std::string ManagerRole::Around::self() const { return tools_.options.config.name; }
 std::string ManagerRole::Around::leader_name() const { return tools_.election.leader(); }
 bool ManagerRole::Around::leads() const { return tools_.election.leads(); }
+bool ManagerRole::Around::keeps_jobs() const { return role_.work_->lines.keeps(); }
 bool ManagerRole::Around::is_gone(const std::string& name) const { return tools_.members.is_gone(name); }
 bool ManagerRole::Around::is_suspect(const std::string& name) const { return tools_.members.is_suspect(name); }
 
@@ -180,6 +190,53 @@ void ManagerRole::on_ended(const std::string& name, const std::string& why) {
 void ManagerRole::on_gone(const std::string& name, const std::string& why) { work_->service.on_worker_gone(name, why); }
 
 void ManagerRole::on_there(const std::string& name) { work_->service.on_worker_back(name); }
+
+// --- the managers that keep jobs -------------------------------------------------------------------------------------
+
+// The leader, if it is a manager; else the first manager that keeps jobs.
+bool ManagerRole::moves_replicas() const {
+  const std::vector<std::string> managers = live_managers();
+  const std::string leader = work_->around.leader_name();
+  const std::string self = work_->around.self();
+  if (leader.empty()) return false;
+  if (std::ranges::binary_search(managers, leader)) return leader == self;
+  const auto first = std::ranges::find_if(managers, [&](const auto& one) { return work_->lines.set().has(one); });
+  return first != managers.end() && *first == self;
+}
+
+// Where the votes of a quorum decide the leader, the voters keep the jobs. Nothing while they change.
+std::optional<std::vector<std::string>> ManagerRole::voters() const {
+  const cluster::NodeConfig& config = work_->tools.options.config;
+  const cluster::Leadership* const leadership = work_->tools.election.leadership();
+  if (leadership == nullptr || config.delegates() || config.votes_by_score()) return std::nullopt;
+  const cluster::Leadership::View seen = leadership->view();
+  std::vector<std::string> names;
+  for (const cluster::Leadership::Voter& voter : seen.voters) {
+    if (voter.name.empty() || voter.joining || voter.leaving || seen.changing) return std::nullopt;
+    names.push_back(voter.name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+void ManagerRole::describe(ManagersView& view) const {
+  if (work_ == nullptr) return;
+  const registers::ReplicaSet& set = work_->lines.set();
+  for (const std::string& name : set.all()) {
+    ManagerView& one = view.managers.emplace_back(ManagerView{.name = name, .keeps = true});
+    one.joining = !std::ranges::binary_search(set.names, name);
+    one.leaving = set.joint() && !std::ranges::binary_search(set.next, name);
+    one.read = work_->changes.has_read(name);
+  }
+  view.number = set.number;
+  view.changing = work_->changes.under_way();
+  view.doing = work_->changes.doing();
+}
+
+Status ManagerRole::change_managers(bool add, const std::string& name) {
+  if (work_ == nullptr) return fail(Errc::kRefused, "this node has just begun");
+  return work_->changes.want({add ? name : std::string(), add ? std::string() : name});
+}
 
 // --- its log ---------------------------------------------------------------------------------------------------------
 

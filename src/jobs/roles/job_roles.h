@@ -13,6 +13,7 @@
 #include "cluster/replication/etcd_job_store.h"
 #include "cluster/replication/job_store.h"
 #include "cluster/replication/register_replica.h"
+#include "cluster/replication/replica_changes.h"
 #include "core/runtime/event.h"
 #include "jobs/assignment/assignment_process.h"
 #include "jobs/manager/manager_service.h"
@@ -20,12 +21,13 @@
 
 namespace bellwether::node {
 
-// Of a manager or gate with a replica of the jobs' registers, unless an etcd has them
-// (cluster/replication/register_replica.h).
+// Of a manager or gate with a disk for a replica of the jobs' registers, unless an etcd has them. It is a replica while
+// the set of replicas names it (cluster/replication/register_replica.h).
 class RegisterRole final : public NodeRole {
  public:
   runtime::task<Status> prepare(const NodeTools& tools) override;
   runtime::task<void> run(runtime::Cancellation* cancel) override { return replica_->run(cancel); }
+  using NodeRole::describe;
   void describe(QuorumView& view) const override;
 
   // After prepare().
@@ -37,7 +39,8 @@ class RegisterRole final : public NodeRole {
   std::unique_ptr<jobs::RegisterReplica> replica_;
 };
 
-// A manager with the jobs' registers, or at least their blobs, that owns jobs (node/manager).
+// A manager with a disk for the jobs' registers, or at least their blobs. It owns jobs while the set of replicas names
+// it.
 class ManagerRole final : public NodeRole {
  public:
   // `kv`: for the blobs alone, because votes must not wait for megabytes. `registers`: of this node, and before this
@@ -54,6 +57,8 @@ class ManagerRole final : public NodeRole {
   void on_there(const std::string& name) override;
   std::string obstacle() const override;
   void describe(QuorumView& view) const override;
+  void describe(ManagersView& view) const override;
+  Status change_managers(bool add, const std::string& name) override;
   std::string progress() const override;
   std::vector<Figure> figures() const override;
 
@@ -73,6 +78,7 @@ class ManagerRole final : public NodeRole {
     std::string self() const override;
     std::string leader_name() const override;
     bool leads() const override;
+    bool keeps_jobs() const override;
     std::vector<std::string> manager_names() const override;
     bool is_gone(const std::string& name) const override;
     std::vector<Neighbour> neighbours() const override;
@@ -92,11 +98,16 @@ class ManagerRole final : public NodeRole {
     blobs::Blobs blobs;
     std::unique_ptr<jobs::JobStore> store;
     std::unique_ptr<jobs::EtcdJobView> etcd;  // nothing: this node's replica has the view
+    const jobs::JobView& view;
+    registers::ReplicaChanges changes;
     ManagerService service;
     Work(const NodeTools& tools, ManagerRole& role, std::unique_ptr<jobs::JobStore> registers,
          std::unique_ptr<jobs::EtcdJobView> view);
   };
 
+  std::vector<std::string> live_managers() const { return work_->around.manager_names(); }
+  bool moves_replicas() const;
+  std::optional<std::vector<std::string>> voters() const;
   void on_job_says(const std::string& job, const std::string& event, const std::string& text, bool warning);
 
   std::unique_ptr<cluster::Kv> kv_;

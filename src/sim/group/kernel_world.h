@@ -129,7 +129,11 @@ class KernelWorld : public FaultyWorld {
     const auto must_say = [this](const std::string& text) {
       if (text.empty()) fail("I17: a decision without evidence");
     };
-    if constexpr (requires { effect.why; }) must_say(effect.why);
+    if constexpr (requires { effect.why.message; }) {
+      must_say(effect.why.message);
+    } else if constexpr (requires { effect.why; }) {
+      must_say(effect.why);
+    }
     if constexpr (requires { effect.cause; }) must_say(effect.cause);
     if constexpr (requires { effect.evidence; }) must_say(effect.evidence);
   }

@@ -23,13 +23,15 @@ class RecordDisk {
   const Record& newest() const { return kept_.back(); }
   const std::vector<Record>& kept() const { return kept_; }  // oldest first
 
-  // Executes writes in order, each in `usually` plus the disk's delay. Then it calls done(record, ok), once; not after
-  // a crash. Not ok: the record may be there all the same. The disk must stay where it is.
+  // Executes writes in order, each in `usually` plus the disk's delay; those that wait are written together, so that a
+  // mended disk has no backlog. Then it calls done(record, ok), once; not after a crash. Not ok: the record may be
+  // there all the same. The disk must stay where it is.
   template <class Done>
   void write(Timeline& timeline, const Record& record, Duration usually, Done done) {
     const uint64_t number = ++number_;
     under_way_.push_back({record, number});
-    free_ = std::max(free_, timeline.now()) + usually + timeline.prng().between(Duration::zero(), slow_);
+    const Instant begins = std::clamp(free_, timeline.now(), timeline.now() + slow_ + kMostQueued);
+    free_ = begins + usually + timeline.prng().between(Duration::zero(), slow_);
     wait(timeline, free_ - timeline.now(), number, std::move(done));
   }
   // The first part of the pending writes may have arrived.
@@ -52,6 +54,7 @@ class RecordDisk {
 
  private:
   static constexpr Duration kLooksAgain = Duration::millis(50);
+  static constexpr Duration kMostQueued = Duration::millis(50);  // at a disk that is not slow
 
   struct Write {
     Record record;

@@ -35,6 +35,15 @@ TEST(RecordDisk, confirms_in_order_what_it_keeps) {
   EXPECT_EQ(run.told.size(), 2u);
 }
 
+TEST(RecordDisk, has_no_backlog_after_it_is_mended) {
+  DiskRun run;
+  run.disk.set_slow(Duration::seconds(1));
+  for (int i = 0; i < 100; ++i) run.write(i);
+  run.disk.mend();
+  run.run(Duration::seconds(3));
+  EXPECT_EQ(run.told.size(), 100u);
+}
+
 TEST(RecordDisk, keeps_what_was_confirmed_over_a_crash_and_tells_of_nothing_else) {
   bool arrived = false;
   bool was_lost = false;

@@ -9,7 +9,9 @@ WorldTest world_test() {
   return {.worlds = {register_world()},
           .probes = {"register world: a disk fails", "register: a job is held under a lease",
                      "register: a write under an older fence is refused", "register: a record could not be written",
-                     "register: an owner learns that it is none any more"}};
+                     "register: an owner learns that it is none any more",
+                     "register: a replica learns a newer value from another",
+                     "register: a change of the replicas is found under way"}};
 }
 
 }  // namespace bellwether::sim
