@@ -78,7 +78,8 @@ void WorkerFaults::stutter(DatacenterPlace& place, Instant end) {
   world_.after(home_.draw(Duration::millis(100), Duration::millis(900)), [this, &place, end, fault = slow_] {
     if (fault != slow_) return;
     place.machine.resume();
-    world_.after(home_.draw(Duration::millis(5), Duration::millis(100)), [this, &place, end, fault] {
+    // Most answers come after it has lost its turn again.
+    world_.after(home_.draw(Duration::micros(100), Duration::millis(3)), [this, &place, end, fault] {
       if (fault == slow_) stutter(place, end);
     });
   });
