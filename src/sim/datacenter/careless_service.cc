@@ -24,12 +24,18 @@ void CarelessService::on_request(link::Connection& connection, const wire::Inbou
     return;
   }
   auto* const offer = message ? std::get_if<dispatch::Offer>(&*message) : nullptr;
-  if (offer == nullptr || !stage_.is("owner-does-not-wait")) return real_.on_request(connection, request);
-  // The managers of this world count with permits that are shorter.
-  offer->order.permit = dispatch::JobRules().permit;
-  const std::string longer = dispatch::encode(*message);
+  auto* const taking = message ? std::get_if<dispatch::TakeOverMessage>(&*message) : nullptr;
+  if (offer != nullptr && stage_.is("owner-does-not-wait")) {
+    // The managers of this world count with permits that are shorter.
+    offer->order.permit = dispatch::JobRules().permit;
+  } else if (taking != nullptr && stage_.is("follower-starts-unconfirmed")) {
+    taking->go = true;
+  } else {
+    return real_.on_request(connection, request);
+  }
+  const std::string body = dispatch::encode(*message);
   wire::Inbound changed = request;
-  changed.body = as_bytes(longer);
+  changed.body = as_bytes(body);
   real_.on_request(connection, changed);
 }
 

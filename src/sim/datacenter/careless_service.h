@@ -10,7 +10,7 @@ namespace bellwether::sim {
 class CarelessService final : public cluster::Service {
  public:
   static bool is_needed(const DatacenterStage& stage) {
-    return stage.is("forgets-denials") || stage.is("owner-does-not-wait");
+    return stage.is("forgets-denials") || stage.is("owner-does-not-wait") || stage.is("follower-starts-unconfirmed");
   }
   // Takes the place of `real` at the router. All outlive it.
   CarelessService(cluster::MessageRouter& router, cluster::Service& real, const DatacenterStage& stage);

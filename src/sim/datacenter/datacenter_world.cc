@@ -391,9 +391,11 @@ struct DatacenterWorldOf final : DatacenterWorld {
 struct FenceWorld final : DatacenterWorld {
   explicit FenceWorld(const RunSettings& settings) : DatacenterWorld(settings, Size::kFence) {}
 
-  // Of each part, the target lacks at most `most` of the load if this fault is carried out.
+  // Of each part, the target lacks at most `most` of the load if this fault is carried out. A job that began when its
+  // manager knew of one or two workers has a single witness for a moment, which waits for itself.
   bool most(Duration most, bool struck) {
-    most_ = most;
+    const dispatch::JobRecord& record = stage_.jobs.front()->record;
+    most_ = record.witnesses.size() >= 3 && record.witnesses_before.empty() ? most : Duration::minutes(10);
     return struck;
   }
   bool strike_owner(bool (MachineWorld::*fault)(Node&)) {
@@ -422,8 +424,6 @@ struct FenceWorld final : DatacenterWorld {
       return fail(
           fmt::format("ST-10: after a single fault the job is {}: {}", to_string(job.record.state), job.record.why));
     }
-    // A job that began when its manager knew of one or two workers has a single witness, which waits for itself.
-    if (job.record.witnesses.size() < 3) return;
     const Duration missing = most_missing(job);
     if (missing <= most_ + kClocksApart) return;
     fail(fmt::format("ST-10: after a single fault the target lacks {} of a part; at most {} may be missing",
@@ -462,8 +462,6 @@ constexpr int64_t kNothing = 0;
 constexpr int64_t kLostOfChild = 1500;
 constexpr int64_t kLostOfDead = 3000;
 constexpr int64_t kLostOfSilent = 5000;
-// Its reports still reach the owner, which cannot know that no answer arrives, until it has stopped by itself.
-constexpr int64_t kLostOfDeaf = 8000;
 template <int64_t kMost, auto kFault>
 bool strike_alone(FenceWorld& w) {
   return w.most(Duration::millis(kMost), w.strike(kFault));
@@ -477,11 +475,12 @@ constexpr auto kFenceFaults = std::to_array<Fault<FenceWorld>>({
     {1, "a worker is slow", &strike_alone<kLostOfSilent, &OfWorkers::slow_down>},
     {1, "the process of an assignment is killed", &strike_alone<kLostOfChild, &OfWorkers::kill_child>},
     {2, "a worker is cut off", &strike_alone<kLostOfSilent, &OfWorkers::cut_off>},
-    {1, "nothing reaches a worker", &strike_alone<kLostOfDeaf, &OfWorkers::cut_its_inputs>},
+    {1, "nothing reaches a worker", &strike_alone<kLostOfSilent, &OfWorkers::cut_its_inputs>},
     {1, "nothing leaves a worker", &strike_alone<kLostOfSilent, &OfWorkers::cut_its_outputs>},
     {2, "a worker and the owner of its job are cut off from each other",
      &strike_alone<kLostOfSilent, &OfWorkers::cut_from_owner>},
     {1, "a worker is cut off from the other workers", &strike_alone<kNothing, &OfWorkers::cut_from_workers>},
+    {4, "a worker leaves, and one is cut off from the owner", &strike_alone<kLostOfSilent, &OfWorkers::leave_and_cut>},
     {2, "the owner of a job is killed or paused",
      [](FenceWorld& w) {
        return w.most({}, w.strike_owner(w.now().ns() % 2 == 0 ? &MachineWorld::kill : &MachineWorld::pause));

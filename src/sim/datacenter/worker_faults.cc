@@ -150,8 +150,27 @@ bool WorkerFaults::cut_from_workers() {
   return true;
 }
 
+bool WorkerFaults::leave_and_cut() {
+  leaving_ = busy();
+  if (leaving_ == nullptr || !home_.ask_to_leave(*leaving_)) return false;
+  leaving_->stage->on_take_over = callback_to<&WorkerFaults::on_take_over>(*this);
+  return true;
+}
+
+void WorkerFaults::on_take_over() {
+  DatacenterPlace* const place = home_.prng().chance(0.3) ? busy() : leaving_;
+  if (leaving_ == nullptr || place == nullptr) return;
+  leaving_ = nullptr;
+  const Duration after = home_.draw(Duration::zero(), Duration::millis(home_.prng().chance(0.7) ? 20 : 1'500));
+  world_.after(after, [this, place] {
+    const DatacenterPlace* const by = owner();
+    if (by != nullptr) home_.cut(place->machine, by->machine, true);
+  });
+}
+
 void WorkerFaults::end() {
   ++slow_;
+  leaving_ = nullptr;
   for (const auto& place : places_) {
     if (place->assignments != nullptr) place->assignments->thaw();
   }

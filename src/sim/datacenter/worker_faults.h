@@ -34,6 +34,8 @@ class WorkerFaults {
   // From the owner of a job, while all others reach both.
   bool cut_from_owner();
   bool cut_from_workers();
+  // A worker is asked to leave. In the midst of its hand-over a worker is cut off from the owner.
+  bool leave_and_cut();
 
   // The manager that owns most jobs; nullptr: none owns any.
   DatacenterPlace* owner() const;
@@ -45,11 +47,13 @@ class WorkerFaults {
   bool cut(bool inputs, bool outputs);
   void go_on_later(DatacenterPlace& place, Duration after);
   void stutter(DatacenterPlace& place, Instant end);
+  void on_take_over();
 
   MachineWorld& home_;
   World& world_;
   const Places& places_;
-  uint64_t slow_ = 0;  // faults of this kind that are over, and the present one
+  DatacenterPlace* leaving_ = nullptr;  // until somebody takes over from it
+  uint64_t slow_ = 0;                   // faults of this kind that are over, and the present one
 };
 
 }  // namespace bellwether::sim
