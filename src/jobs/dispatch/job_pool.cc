@@ -59,13 +59,23 @@ bool JobPool::is_leaving(const AssignmentRecord& assignment) const {
   });
 }
 
+bool JobPool::has(const Witness& one) const {
+  return std::any_of(workers_.begin(), workers_.end(),
+                     [&](const WorkerSight& worker) { return worker.name == one.worker && worker.life == one.life; });
+}
+
 std::vector<Witness> JobPool::witnesses(Instant now) const {
   std::vector<Witness> out;
+  for (const Witness& one : record_.witnesses) {
+    if (has(one)) out.push_back(one);
+  }
   for (const bool has_parts : {true, false}) {
     for (const WorkerSight& worker : workers_) {
       if (out.size() == kMaxWitnesses) break;
-      if ((book_.parts_on(worker.name) > 0) == has_parts && usable(now, worker))
-        out.push_back({worker.name, worker.life});
+      const Witness one{worker.name, worker.life};
+      if ((book_.parts_on(worker.name) > 0) == has_parts && usable(now, worker) &&
+          std::find(out.begin(), out.end(), one) == out.end())
+        out.push_back(one);
     }
   }
   if (out.size() % 2 == 0 && !out.empty()) out.pop_back();

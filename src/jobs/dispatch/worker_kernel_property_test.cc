@@ -265,7 +265,8 @@ class KernelWorld {
     RC_ASSERT(processes_.contains(effect.assignment));
     Process& process = processes_[effect.assignment];
     RC_ASSERT(process.needs_permit && !process.killed && !process.stopped);
-    RC_ASSERT(process.permit == Instant::never() || process.permit < effect.until);
+    // A follower gives back what it has for the time after its hand-over.
+    RC_ASSERT(!process.begun || process.permit == Instant::never() || process.permit < effect.until);
     RC_ASSERT(!process.begun || now_ < process.permit);
     process.permit = effect.until;
   }
