@@ -70,6 +70,7 @@ void JobKernel::renew_witnesses(Instant now) {
 
 void JobKernel::denied(Instant now, const Witness& silent, const Witness& witness, Duration rest, JobEffects& out) {
   fence_.denied(now, silent, witness, rest);
+  if (fence_.wake() > now) return;
   look_at_fence(now, out);
   advance(now, out);
 }

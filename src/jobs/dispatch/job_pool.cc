@@ -66,17 +66,21 @@ bool JobPool::has(const Witness& one) const {
 
 std::vector<Witness> JobPool::witnesses(Instant now) const {
   std::vector<Witness> out;
-  for (const Witness& one : record_.witnesses) {
-    if (has(one)) out.push_back(one);
-  }
-  for (const bool has_parts : {true, false}) {
-    for (const WorkerSight& worker : workers_) {
-      if (out.size() == kMaxWitnesses) break;
-      const Witness one{worker.name, worker.life};
-      if ((book_.parts_on(worker.name) > 0) == has_parts && usable(now, worker) &&
-          std::find(out.begin(), out.end(), one) == out.end())
-        out.push_back(one);
+  const auto parts = book_.parts_by_worker();
+  const auto rank = [&](const WorkerSight& worker) {
+    const auto& now_there = record_.witnesses;
+    if (std::find(now_there.begin(), now_there.end(), Witness{worker.name, worker.life}) != now_there.end()) return 0;
+    return parts.contains(worker.name) ? 1 : 2;
+  };
+  for (const bool permits : {true, false}) {
+    for (const int next : {0, 1, 2}) {
+      for (const WorkerSight& worker : workers_) {
+        if (out.size() == kMaxWitnesses) break;
+        if (worker.permits != permits || rank(worker) != next) continue;
+        if (next == 0 || usable(now, worker)) out.push_back({worker.name, worker.life});
+      }
     }
+    if (!out.empty()) break;
   }
   if (out.size() % 2 == 0 && !out.empty()) out.pop_back();
   return out;
@@ -84,13 +88,14 @@ std::vector<Witness> JobPool::witnesses(Instant now) const {
 
 bool JobPool::place(Instant now, uint16_t workflow, const std::vector<uint32_t>& parts, bool squeeze,
                     AssignmentId follows) {
+  if (parts.empty()) return true;
   std::vector<Taker> takers;
+  const auto loads = book_.parts_by_worker();
   for (const bool healthy : {true, false}) {
     for (const WorkerSight& worker : workers_) {
-      if (!usable(now, worker) || (!worker.healthy && healthy)) continue;
-      const bool there =
-          std::any_of(takers.begin(), takers.end(), [&](const Taker& one) { return one.worker == &worker; });
-      if (!there) takers.push_back({&worker, worker.free, book_.parts_on(worker.name), 0});
+      if (!usable(now, worker) || worker.healthy != healthy) continue;
+      const auto load = loads.find(worker.name);
+      takers.push_back({&worker, worker.free, load == loads.end() ? 0U : load->second, 0});
     }
     for (std::size_t i = takers.size(); i > 1; --i) std::swap(takers[i - 1], takers[prng_.below(i)]);
     std::size_t left = parts.size();
@@ -114,7 +119,7 @@ bool JobPool::place(Instant now, uint16_t workflow, const std::vector<uint32_t>&
         const auto count = static_cast<uint32_t>(after - at);
         const uint32_t own = std::min(cores, count);
         cores -= own;
-        // Without a free core, it assignments the core with the fewest parts.
+        // Without a free core, it shares the core that has the fewest parts.
         offer(now, workflow, *one.worker, {parts[at], count, record_.workflows[workflow].parts}, std::max(own, 1U),
               squeeze, follows);
         at = after;
@@ -136,11 +141,12 @@ void JobPool::offer(Instant now, uint16_t workflow, const WorkerSight& worker, P
   assignment.cores = cores;
   assignment.squeeze = squeeze;
   assignment.follows = follows;
+  assignment.unfenced = !worker.permits;
   for (const uint32_t part : parts_of(parts)) assignment.iterations += book_.iterations_of(workflow, part);
   book_.since[assignment.id] = now;
   book_.to_hold.push_back(job_effect::Offer{assignment.id});
   for (WorkerSight& one : workers_) {
-    if (one.name == worker.name) one.free -= std::min(one.free, cores);
+    if (one.life == worker.life && one.name == worker.name) one.free -= std::min(one.free, cores);
   }
   record_.assignments.push_back(std::move(assignment));
   book_.changed = true;

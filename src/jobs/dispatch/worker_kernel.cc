@@ -423,7 +423,7 @@ WorkerKernel::Answered WorkerKernel::ask(const TakeOverMessage& message, const k
   const AssignmentKey key{message.job, message.assignment};
   Assignment* const assignment = to_begin(*job, message.job, message.assignment, answer);
   if (assignment == nullptr) {
-    Assignment* const told = message.go ? find(key) : nullptr;
+    Assignment* const told = !message.waits ? find(key) : nullptr;
     if (told == nullptr) return answer;
     told->go_by = Instant::never();
     renew(*job, key, *told, out);
@@ -441,7 +441,7 @@ WorkerKernel::Answered WorkerKernel::ask(const TakeOverMessage& message, const k
     return refusal(Refusal::Kind::kStale, named(message.assignment, message.job) + " was told too late to take over");
   }
   const Instant origin = now_ - message.clock;
-  if (!message.go && assignment->order.permit != Duration::zero()) {
+  if (message.waits && assignment->order.permit != Duration::zero()) {
     assignment->go_by = origin + at;
     if (assignment->permit > assignment->go_by) {
       assignment->permit = assignment->go_by;

@@ -137,7 +137,10 @@ class KernelWorld {
       case 12: return prepare_one();
       case 13: return step(kernel_event::Measured{key, prng_.below(50)});
       case 14: return step(kernel_event::OwnerAnswered{key.job, any_manager()});
-      case 15: return repeat(TakeOverMessage{key.job, any_fence(), key.assignment, Duration::zero(), prng_.below(5)});
+      case 15: {
+        const bool waits = prng_.below(2) == 0;
+        return repeat(TakeOverMessage{key.job, any_fence(), key.assignment, {}, prng_.below(5), waits});
+      }
       case 16: return repeat(HandOverMessage{key.job, any_fence(), key.assignment, 1 + prng_.below(5)});
       case 17: {
         const Duration more =

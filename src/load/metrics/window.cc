@@ -185,6 +185,7 @@ void WorkflowWindow::merge(const WorkflowWindow& other) {
   dropped += other.dropped;
   vus_active += other.vus_active;
   vus_allocated += other.vus_allocated;
+  ran = std::max(ran, other.ran);
   iteration.merge(other.iteration);
   start_lag.merge(other.start_lag);
 }
@@ -192,6 +193,7 @@ void WorkflowWindow::merge(const WorkflowWindow& other) {
 void WorkflowWindow::clear() {
   iterations = interrupted = scheduled = on_time = late = dropped = 0;
   vus_active = vus_allocated = 0;
+  ran = Duration::zero();
   iteration.clear();
   start_lag.clear();
 }

@@ -28,6 +28,7 @@ void fill(Window& window, uint32_t k) {
   workflow.dropped += 6 * k;
   workflow.vus_active += 7 * k;
   workflow.vus_allocated += 8 * k;
+  workflow.ran = std::max(workflow.ran, Duration::millis(k));
   workflow.iteration.record(Duration::seconds(k));
   workflow.start_lag.record(Duration::micros(k));
   window.checks[2].passes += k;
@@ -62,6 +63,7 @@ void expect_equal(const Window& a, const Window& b) {
     EXPECT_EQ(x.dropped, y.dropped);
     EXPECT_EQ(x.vus_active, y.vus_active);
     EXPECT_EQ(x.vus_allocated, y.vus_allocated);
+    EXPECT_EQ(x.ran, y.ran);
     EXPECT_TRUE(x.iteration == y.iteration);
     EXPECT_TRUE(x.start_lag == y.start_lag);
   }

@@ -33,6 +33,9 @@ inline constexpr auto kDatacenterMistakes = std::to_array<Mistake>({
     {"forgets-denials", "a witness denies and gives permits all the same", "datacenter-fence"},
     {"follower-starts-unconfirmed", "a follower begins before the assignment before it has confirmed its end",
      "datacenter-fence"},
+    {"offers-unkept", "an owner offers assignments before a majority keeps its record of them", "datacenter-pair"},
+    {"gives-up-unkept", "an owner gives assignments up before a majority keeps its record of it", "datacenter-pair"},
+    {"counts-twice", "a manager counts some of the reports twice"},
 });
 
 // One second of some parts of a workflow, as an assignment has reported it to its worker.
@@ -49,6 +52,7 @@ struct AssignmentStory {
   dispatch::PartRange parts;
   bool begun = false;
   bool resumed = false;
+  Duration begins_at;  // on the workflow's clock
   bool crashed = false;
   std::vector<ToldSecond> told;
   std::vector<Sent> sent;             // to the target
@@ -67,6 +71,7 @@ struct JobStory {
   Duration submit_after;                 // the start of its client
   std::optional<Duration> cancel_after;  // its acknowledgement
   dispatch::StopHow cancel_how = dispatch::StopHow::kAtOnce;
+  std::vector<std::string> cancel_only;  // these workflows; empty: all
 
   bool acknowledged = false;
   bool cancelled = false;  // a manager has noted it

@@ -102,6 +102,8 @@ class SimAssignment final : public node::AssignmentProcess {
     ends_ = start + (once ? prng_.between(Duration::millis(200), kMaxOnce) : spec.length);
     sends_until_ = once || spec.counted ? Instant::never() : ends_;
     if (!once && prng_.chance(0.3)) ends_ = ends_ + prng_.between(Duration::zero(), spec.graceful_stop);
+    if (spec.timeout) times_out_ = start + *spec.timeout;
+    ends_ = std::min(ends_, times_out_);
     if (crashes_) crash_at_ = runtime_.now() + prng_.between(Duration::zero(), Duration::seconds(20));
     // One that continues another makes up for nothing.
     sent_ = start + resume_at;
@@ -109,6 +111,7 @@ class SimAssignment final : public node::AssignmentProcess {
     const Callback<void()>& taking_over = all_.place_.stage->on_take_over;
     if (start + resume_at > runtime_.now() && story_.resumed && taking_over) taking_over();
     began_ = sent_;
+    story_.begins_at = sent_ - start_;
     sends_after_ = all_.place_.home.now();
     sends_ = !stands_still_;
     begun_.set();
@@ -272,6 +275,9 @@ class SimAssignment final : public node::AssignmentProcess {
       if (permit_ < ends_) {
         BW_PROBE("datacenter: an assignment stops because its permit has ended");
         how_ = AssignmentEnd::How::kFenced;
+      } else if (ends_ == times_out_) {
+        BW_PROBE("datacenter: an assignment reaches the timeout of its workflow");
+        how_ = AssignmentEnd::How::kTimedOut;
       }
       const Duration left = last() - (start_ + kSecond * static_cast<int64_t>(next_second_));
       if (left > Duration::zero() && last() > began_) tell(left);
@@ -314,6 +320,7 @@ class SimAssignment final : public node::AssignmentProcess {
   bool stands_still_ = false;     // its process does nothing any more, from its begin on
   Instant start_;
   Instant ends_ = Instant::never();
+  Instant times_out_ = Instant::never();
   Instant crash_at_ = Instant::never();
   Instant permit_ = Instant::never();
   Instant given_;  // with the mistake permit-from-arrival

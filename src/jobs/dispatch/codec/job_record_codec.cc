@@ -132,6 +132,7 @@ class RecordWriter {
     column(from, to.mutable_extended_ns(), [](const auto& one) { return one.extended.ns(); });
     column(from, to.mutable_iterations(), [](const auto& one) { return one.iterations; });
     column(from, to.mutable_left(), [](const auto& one) { return one.left; });
+    column(from, to.mutable_unfenced(), [](const auto& one) { return one.unfenced; });
   }
 
   void losses(const std::vector<plan::Loss>& from) {
@@ -285,6 +286,7 @@ class RecordReader : public FieldReader {
     column(from.handed_over(), to, [this](auto& one, uint32_t value) { one.handed_over = flag(value); });
     column(from.iterations(), to, [](auto& one, uint64_t value) { one.iterations = value; });
     column(from.left(), to, [](auto& one, uint64_t value) { one.left = value; });
+    column(from.unfenced(), to, [this](auto& one, uint32_t value) { one.unfenced = flag(value); });
   }
 
   void workers(std::vector<AssignmentRecord>& to) {
@@ -411,7 +413,10 @@ Result<JobRecord> read_record(std::string_view bytes) {
   RecordReader reader(in);
   JobRecord out = reader.record();
   if (reader.wrong() != nullptr) {
-    return fail(Errc::kInvalid, std::string("the record of a job is refused: it has ") + reader.wrong());
+    return fail(
+        Errc::kInvalid,
+        "the record of a job is refused: it has {}; if a newer version wrote it, start a manager of that version",
+        reader.wrong());
   }
   BW_RETURN_IF_ERROR(check_record(out));
   return out;
