@@ -232,7 +232,7 @@ TEST_F(LoadFenceTest, a_worker_that_does_not_say_that_it_keeps_permits_is_gone_b
   book_.record.assignments[4].unfenced = true;
   pass(Duration::millis(2'100), {4});
   EXPECT_TRUE(fence_.is_silent(who(4)));
-  for (const char* witness : {"w0", "w1", "w2"}) fence_.denied(now_, who(4), witness, {});
+  for (const uint32_t witness : {0u, 1u, 2u}) fence_.denied(now_, who(4), who(witness), {});
   EXPECT_EQ(pass(book_.rules.isolation_limit * 2, {4}), Names());
   EXPECT_EQ(pass(Duration::seconds(2), {}), Names()) << "it is heard again and goes on";
 }

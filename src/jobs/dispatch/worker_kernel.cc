@@ -464,7 +464,7 @@ WorkerKernel::Answered WorkerKernel::ask(const HandOverMessage& message, const k
   if (assignment.until != 0 && assignment.until == message.until) return Noted{};
   const uint64_t base = assignment.order.base_second;
   if (assignment.until != 0 || assignment.phase != AssignmentPhase::kRunning || assignment.stopping ||
-      message.until <= base || message.until >= kMaxSeconds) {
+      assignment.killed || message.until <= base || message.until >= kMaxSeconds) {
     return refusal(Refusal::Kind::kInvalid, fmt::format("{} cannot hand over at second {} of the run",
                                                         named(message.assignment, message.job), message.until));
   }

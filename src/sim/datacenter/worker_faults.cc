@@ -150,8 +150,9 @@ bool WorkerFaults::cut_from_workers() {
   return true;
 }
 
-bool WorkerFaults::leave_and_cut() {
+bool WorkerFaults::leave(bool kills_owner) {
   leaving_ = busy();
+  kills_owner_ = kills_owner;
   if (leaving_ == nullptr || !home_.ask_to_leave(*leaving_)) return false;
   leaving_->stage->on_take_over = callback_to<&WorkerFaults::on_take_over>(*this);
   return true;
@@ -163,8 +164,13 @@ void WorkerFaults::on_take_over() {
   leaving_ = nullptr;
   const Duration after = home_.draw(Duration::zero(), Duration::millis(home_.prng().chance(0.7) ? 20 : 1'500));
   world_.after(after, [this, place] {
-    const DatacenterPlace* const by = owner();
-    if (by != nullptr) home_.cut(place->machine, by->machine, true);
+    DatacenterPlace* const by = owner();
+    if (by == nullptr) return;
+    if (kills_owner_) {
+      home_.kill(by->machine);
+    } else {
+      home_.cut(place->machine, by->machine, true);
+    }
   });
 }
 
