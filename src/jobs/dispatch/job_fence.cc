@@ -58,10 +58,11 @@ void JobKernel::renew_witnesses(Instant now) {
     record_.witnesses_before.clear();
     book_.changed = true;
   }
+  const auto here = static_cast<std::size_t>(std::count_if(record_.witnesses.begin(), record_.witnesses.end(),
+                                                           [this](const Witness& one) { return pool_.has(one); }));
+  if (here == kMaxWitnesses) return;  // as usual, and this is asked at each report
   std::vector<Witness> next = pool_.witnesses(now);
-  const auto here = std::count_if(record_.witnesses.begin(), record_.witnesses.end(),
-                                  [this](const Witness& one) { return pool_.has(one); });
-  if (next.size() <= static_cast<std::size_t>(here)) return;
+  if (next.size() <= here) return;
   if (!holds_of_all([this](const Witness& one) { return !fence_.is_silent(one); })) return;
   BW_PROBE("dispatch: a job gets other witnesses while it runs");
   record_.witnesses_before = record_.witnesses;

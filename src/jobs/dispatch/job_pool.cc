@@ -61,7 +61,7 @@ bool JobPool::is_leaving(const AssignmentRecord& assignment) const {
 
 bool JobPool::has(const Witness& one) const {
   return std::any_of(workers_.begin(), workers_.end(),
-                     [&](const WorkerSight& worker) { return worker.name == one.worker && worker.life == one.life; });
+                     [&](const WorkerSight& worker) { return worker.life == one.life && worker.name == one.worker; });
 }
 
 std::vector<Witness> JobPool::witnesses(Instant now) const {
