@@ -59,7 +59,6 @@ class Pauses(jobs.Test):
         self.assertGreater(missing, 0)
         self.assertLessEqual(missing, (lost["to"] - lost["from"]) * 20 + 20)
         cluster.all_free()
-        self.assertNotIn("extra_load", jobs.kinds(result))
         self.assertTrue(result["totals"]["requests"] <= cluster.arrived() <= 2400)
 
     def test_a_worker_whose_assignment_stands_still_is_stuck_until_it_goes_on(self):

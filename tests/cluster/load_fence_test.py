@@ -99,7 +99,6 @@ class Test(jobs.Test):
         self.rows.setdefault(name, []).append((received, counted, lost, seconds, dropped))
         self.assertLessEqual(received, PLANNED, "the target gets more than planned")
         self.assertGreaterEqual(counted + dropped + lost, PLANNED, "the report says less than what is missing")
-        self.assertNotIn("extra_load", jobs.kinds(result))
         self.assertLessEqual(seconds, most * SLACK, result["lost"])
         self.assertGreaterEqual(seconds, least, "the fault has done nothing")
         if not most:
@@ -186,6 +185,14 @@ class Cuts(Test):
 
     def test_a_worker_and_the_owner_are_cut_off_from_each_other(self):
         self.meet(lambda cluster, worker, owner: away(cluster, worker, owner), most=5)
+
+
+class Leaving(Test):
+    def test_a_worker_that_leaves_is_cut_off_from_the_owner(self):
+        def fault(cluster, worker, owner):
+            cluster.running[worker].signal(signal.SIGTERM)
+            away(cluster, worker, owner)
+        self.meet(fault, most=5)
 
 
 class Managers(Test):

@@ -92,6 +92,7 @@ struct AssignmentOrder {
   // the worker needs none.
   Duration permit = {};
   std::vector<Witness> witnesses = {};  // of the job
+  uint64_t witnesses_since = 0;         // the higher one is the newer; 0: the worker may know newer ones
   uint64_t life = 0;                    // of the worker that it is meant for; 0: older owners do not say
   bool operator==(const AssignmentOrder&) const = default;
 };
@@ -113,7 +114,7 @@ enum class AssignmentOutcome : uint8_t {
   kFailed,    // it could not be prepared or begun
   kCrashed,   // its process ended by itself
   kKilled,    // it did not stop in time
-  kIsolated,  // no message of an owner of the job for isolation_limit
+  kIsolated,  // it had no permit any more, or no message of an owner of the job for isolation_limit
   kOvertime,  // it exceeded execution_limit
   kLeft,      // its worker leaves the cluster in order
   kTimedOut,  // at the timeout of its workflow

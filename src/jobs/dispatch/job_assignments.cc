@@ -82,7 +82,7 @@ void JobKernel::plan_group(Instant now, JobEffects& out) {
       return take_group_back(now, "no cores of workers are free", false, out);
     book_.become(grant.workflow, WorkflowState::kAssigned, {}, out);
   }
-  if (!book_.zero) record_.witnesses = pool_.witnesses(now);
+  if (!book_.zero) book_.set_witnesses(pool_.witnesses(now));
   if (record_.state == JobState::kQueued) book_.become(JobState::kDispatching, {}, out);
 }
 
@@ -257,7 +257,16 @@ void JobKernel::handed_over(Instant now, AssignmentId id, uint64_t until, JobEff
   from->handed_over = true;
   from->lost_from = Duration::seconds(static_cast<int64_t>(until));
   book_.set(now, *from, from->state);
-  for (const AssignmentId one : followers) moves_.promote(now, *book_.find(one), out);
+  for (const AssignmentId one : followers) {
+    AssignmentRecord& follower = *book_.find(one);
+    if (follower.from == until) {
+      moves_.promote(now, follower, out);
+    } else {
+      BW_PROBE("dispatch: an assignment has handed over at a second that its followers do not know");
+      out.push_back(job_effect::Stop{one, StopHow::kAtOnce, "it is reassigned"});
+      book_.set(now, follower, AssignmentState::kGone);
+    }
+  }
   advance(now, out);
 }
 
@@ -325,7 +334,7 @@ void JobKernel::finish(Instant now, AssignmentRecord& assignment, JobEffects& ou
           whose + (unasked && !pool_.is_leaving(assignment) ? ": an owner stopped it without recording the reason"
                                                             : ": the worker leaves the cluster"));
     } else {
-      book_.add_event(now, "worker_isolated", whose + " heard from no owner of the job and stopped");
+      book_.add_event(now, "worker_isolated", fmt::format("{} stopped: {}", whose, end.detail));
     }
     lose(now, assignment, left ? "its worker has left" : "it was isolated", out);
   } else if (lost_its_process(assignment) && !assignment.handed_over && !book_.is_stopped(workflow)) {
@@ -368,10 +377,14 @@ void JobKernel::sighted(Instant now, const std::string& worker, uint64_t life,
   for (const AssignmentSight& sight : sights) {
     const AssignmentRecord* assignment = find(sight.assignment);
     if (!book_.adopting || !has_begun(sight) || assignment == nullptr || assignment->worker != worker) continue;
-    // The workers know best when it began.
     const WorkflowRecord& one = record_.workflows[assignment->workflow];
-    book_.zero = now - sight.clock - seconds(one.begun ? one.base_second : sight.from);
+    const uint64_t base = one.begun ? one.base_second : sight.from;
+    // A part that ran once and was begun again: the clock of its workflow is another one now.
+    if (spec_[assignment->workflow].length == Duration::zero() && sight.from != base) continue;
+    // The workers know best when it began, also those on which it has ended.
+    book_.zero = now - sight.clock - seconds(base);
     if (record_.started.unix_ns == 0) record_.started = book_.wall(*book_.zero);
+    asking_clock_.clear();
     break;
   }
   for (AssignmentRecord& assignment : record_.assignments) {
@@ -414,6 +427,7 @@ void JobKernel::sighted(Instant now, const std::string& worker, uint64_t life,
     }
   }
   asking_.erase(worker);
+  asking_clock_.erase(worker);
   fence_.sighted(worker);
   for (const AssignmentSight& sight : sights) {
     if (sight.until != 0) handed_over(now, sight.assignment, sight.until, out);
@@ -424,24 +438,6 @@ void JobKernel::sighted(Instant now, const std::string& worker, uint64_t life,
     }
     ended(now, sight.assignment, sight.end, out);
   }
-  advance(now, out);
-}
-
-void JobKernel::lose_worker(Instant now, const std::string& worker, uint64_t life, const std::string& why,
-                            JobEffects& out) {
-  bool any = false;
-  bool others = false;  // of another life
-  for (AssignmentRecord& assignment : record_.assignments) {
-    if (assignment.worker != worker || !is_live(assignment)) continue;
-    if (life != 0 && assignment.life != life) {
-      others = true;
-      continue;
-    }
-    pool_.exclude(now, assignment);
-    if (!std::exchange(any, true)) book_.add_event(now, "worker_lost", fmt::format("worker '{}': {}", worker, why));
-    lose(now, assignment, why, out);
-  }
-  if (!others) asking_.erase(worker);
   advance(now, out);
 }
 
@@ -472,8 +468,11 @@ void JobKernel::lose(Instant now, AssignmentRecord& assignment, const std::strin
     // Seconds that others run are not lost; seconds that it had begun and did not report are.
     const Duration counted = seconds(assignment.from + book_.applied[assignment.id]);
     const Duration last = std::max(assignment.lost_from, std::min(book_.elapsed(now), counted + Duration::seconds(1)));
-    if (last > counted)
-      book_.add_loss(assignment.workflow, book_.how_lost(assignment), assignment.parts.count, counted, last);
+    // The loss of parts that nobody has taken over is written when somebody continues them.
+    const uint32_t parts = book_.succeeded(assignment);
+    if (last > counted && parts > 0)
+      book_.add_loss(assignment.workflow, book_.how_lost(assignment), parts, counted, last);
+    assignment.lost_from = counted;
     out.push_back(job_effect::CloseStream{assignment.id});
     return book_.set(now, assignment, AssignmentState::kGone);
   }

@@ -281,6 +281,22 @@ void JobBook::follow_ingest(Instant now) {
   }
 }
 
+// --- witnesses -------------------------------------------------------------------------------------------------------
+
+std::vector<Witness> JobBook::all_witnesses() const {
+  std::vector<Witness> all = record.witnesses;
+  for (const Witness& one : record.witnesses_before) {
+    if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(one);
+  }
+  return all;
+}
+
+void JobBook::set_witnesses(std::vector<Witness> next) {
+  record.witnesses = std::move(next);
+  record.witnesses_since = record.revision + 1;
+  changed = true;
+}
+
 // --- changes ---------------------------------------------------------------------------------------------------------
 
 void JobBook::become(JobState to, std::string why, JobEffects& out) {
@@ -371,6 +387,7 @@ void JobBook::flush(JobEffects& out) {
 }
 
 void JobBook::kept(Instant now, uint64_t revision, JobEffects& out) {
+  kept_revision = std::max(kept_revision, revision);
   const auto later =
       std::partition(held.begin(), held.end(), [&](const Held& one) { return one.revision <= revision; });
   std::vector<Held> due(std::make_move_iterator(held.begin()), std::make_move_iterator(later));

@@ -31,10 +31,12 @@ struct Begin {
   Instant clock;
   bool resumes = false;
 };
-// Order it to take over from the assignment before it at the hand-over; then call taken_over() or not_begun().
+// Order it to take over from the assignment before it at the hand-over; then call taken_over() or not_begun(). With
+// `go` that one has confirmed its end, or is dead: the follower may begin.
 struct TakeOver {
   AssignmentId assignment;
   Instant clock;
+  bool go = false;
 };
 // Ask it to hand over at `until` of its record; repeat until it answers; then call handed_over() or kept_on().
 struct HandOver {
@@ -171,6 +173,12 @@ struct JobBook {
   void lose_rest(Instant now, uint16_t workflow, const std::string& how);
   void follow_ingest(Instant now);
 
+  // --- witnesses
+  // A quorum has the present ones: workers may learn them, because each later owner knows them, too.
+  bool may_tell_witnesses() const { return kept_revision >= record.witnesses_since; }
+  std::vector<Witness> all_witnesses() const;
+  void set_witnesses(std::vector<Witness> next);
+
   // --- changes: flush() has each one kept
   void become(JobState to, std::string why, JobEffects& out);
   void become(uint16_t workflow, WorkflowState to, std::string why, JobEffects& out);
@@ -189,6 +197,7 @@ struct JobBook {
     JobEffect effect;
   };
   std::vector<Held> held;
+  uint64_t kept_revision = 0;
   void kept(Instant now, uint64_t revision, JobEffects& out);
 
   // What the wall clock said.

@@ -5,12 +5,14 @@
 
 #include "core/base/check.h"
 #include "core/base/probe.h"
-#include "jobs/dispatch/messages.h"
 
 namespace bellwether::dispatch {
 namespace {
 
 constexpr int64_t kSecondNs = 1'000'000'000;
+
+// A new owner asks so many workers for the clock of the run that have nothing else to tell.
+constexpr std::size_t kMaxAskedForClock = 5;
 
 uint64_t seconds_up(Duration span) { return static_cast<uint64_t>((span.ns() + kSecondNs - 1) / kSecondNs); }
 
@@ -52,7 +54,9 @@ AssignmentOrder JobKernel::order(AssignmentId id, JobFence fence) const {
   if (spec.counted) order.iterations = assignment->iterations;
   if (spec.told_vus) order.vus = record_.workflows[assignment->workflow].vus;
   order.permit = rules_.permit;
-  order.witnesses = record_.witnesses;
+  const bool is_old = !record_.witnesses_before.empty() && !book_.may_tell_witnesses();
+  order.witnesses = is_old ? record_.witnesses_before : record_.witnesses;
+  order.witnesses_since = is_old ? 0 : record_.witnesses_since;
   order.life = assignment->life;
   return order;
 }
@@ -64,6 +68,7 @@ void JobKernel::adopt(Instant now, Duration ago, std::map<AssignmentId, uint64_t
   book_.owned = book_.adopting = book_.adopted = true;
   asked_until_ = now + rules_.adopt_limit;
   fence_.adopt(now);
+  if (!record_.witnesses_before.empty()) record_.witnesses_since = record_.revision + 1;
   if (record_.started.unix_ns != 0) book_.zero = now - ago;
   if (is_final(record_.state)) {
     book_.over = true;
@@ -80,9 +85,24 @@ void JobKernel::adopt(Instant now, Duration ago, std::map<AssignmentId, uint64_t
     AssignmentRecord& assignment = record_.assignments[i];
     if (is_live(assignment) && book_.has_all_of(assignment)) finish(now, assignment, out);
   }
+  bool needs_clock = !asking_.empty();
+  for (uint16_t w = 0; w < spec_.size(); ++w) {
+    needs_clock = needs_clock || (record_.workflows[w].begun && !is_final(record_.workflows[w].state) &&
+                                  !book_.is_past(now, w) && !book_.gaps(w).empty());
+  }
+  for (auto one = record_.assignments.rbegin(); needs_clock && one != record_.assignments.rend(); ++one) {
+    if (!book_.zero || asking_clock_.size() == kMaxAskedForClock) break;
+    if (one->streams && !asking_.contains(one->worker)) asking_clock_.insert(one->worker);
+  }
   if (record_.state == JobState::kSubmitted) book_.become(JobState::kQueued, {}, out);
   book_.changed = !book_.over;
   advance(now, out);
+}
+
+std::vector<std::string> JobKernel::workers_to_ask() const {
+  std::vector<std::string> all(asking_.begin(), asking_.end());
+  all.insert(all.end(), asking_clock_.begin(), asking_clock_.end());
+  return all;
 }
 
 void JobKernel::stop(Instant now, const JobStop& stop, const std::set<uint16_t>& workflows, JobEffects& out) {
@@ -211,7 +231,7 @@ void JobKernel::tick(Instant now, JobEffects& out) {
 Instant JobKernel::wake() const {
   if (!book_.owned || book_.over || is_final(record_.state)) return Instant::never();
   Instant next = std::min({moves_.next_move(), layers_.wake(), time_.timeout_at(), teardown_.end(), fence_.wake()});
-  if (!asking_.empty()) next = std::min(next, asked_until_);
+  if (!asking_.empty() || !asking_clock_.empty()) next = std::min(next, asked_until_);
   for (const AssignmentRecord& assignment : record_.assignments) {
     const auto since = book_.since.find(assignment.id);
     if (!is_live(assignment) || since == book_.since.end()) continue;
@@ -235,55 +255,12 @@ MoreTime JobKernel::more_time(Instant now, const ExtendMessage& message, bool su
   return time_.more_time(now, message, suspect, out);
 }
 
-// --- the load fence --------------------------------------------------------------------------------------------------
-
-void JobKernel::worker_gone(Instant now, const std::string& worker, uint64_t life, const std::string& why,
-                            JobEffects& out) {
-  fence_.process_ended(now, worker, life);
-  lose_worker(now, worker, life, why, out);
-}
-
-void JobKernel::doubted(Instant now, const std::string& worker, const std::string& why, JobEffects& out) {
-  if (!fence_.doubt(now, worker)) return lose_worker(now, worker, 0, why, out);
-  for (AssignmentRecord& assignment : record_.assignments) {
-    if (assignment.worker != worker || !is_live(assignment) || fence_.may_run(now, assignment)) continue;
-    pool_.exclude(now, assignment);
-    lose(now, assignment, why, out);
-  }
-  look_at_fence(now, out);
-  advance(now, out);
-}
-
-std::vector<AssignmentId> JobKernel::permit(Instant now, const std::string& worker, uint64_t life,
-                                            const std::vector<AssignmentId>& held) {
-  std::vector<AssignmentId> denied;
-  for (const AssignmentId id : held) {
-    const AssignmentRecord* const known = find(id);
-    const bool its = known != nullptr && known->worker == worker && known->life == life && is_live(*known);
-    if (!its) denied.push_back(id);
-  }
-  fence_.heard(now, worker, life);
-  return denied;
-}
-
-void JobKernel::denied(Instant now, const Witness& silent, const std::string& witness, Duration rest, JobEffects& out) {
-  fence_.denied(now, silent, witness, rest);
-  if (fence_.wake() > now) return;
-  look_at_fence(now, out);
-  advance(now, out);
-}
-
-void JobKernel::look_at_fence(Instant now, JobEffects& out) {
-  if (!book_.owned || book_.over) return;
-  for (const LoadFence::Gone& one : fence_.look(now, out)) lose_worker(now, one.who.worker, one.who.life, one.why, out);
-}
-
 // --- the life of the job ---------------------------------------------------------------------------------------------
 
 void JobKernel::advance(Instant now, JobEffects& out) {
   if (!book_.owned || book_.over || is_final(record_.state)) return book_.flush(out);
   if (book_.adopting) {
-    if (!asking_.empty() && now < asked_until_) return book_.flush(out);
+    if ((!asking_.empty() || !asking_clock_.empty()) && now < asked_until_) return book_.flush(out);
     adopted(now, out);
   }
   for (uint16_t w = 0; w < spec_.size(); ++w) judge(now, w, out);
@@ -299,6 +276,7 @@ void JobKernel::advance(Instant now, JobEffects& out) {
     if (!active) {
       plan_group(now, out);
     } else {
+      if (book_.zero) renew_witnesses(now);
       fill_gaps(now, out);
       if (!begin_group(now, out)) return;
       moves_.empty_workers(now, out);
@@ -317,6 +295,7 @@ void JobKernel::adopted(Instant now, JobEffects& out) {
     BW_PROBE("dispatch: a worker did not say what it runs");
     asking_.clear();
   }
+  asking_clock_.clear();
   if (book_.zero) book_.add_event(now, "owner_changed", "another manager continues the run");
   for (std::size_t i = 0; i < record_.assignments.size(); ++i) {
     AssignmentRecord& assignment = record_.assignments[i];
@@ -327,8 +306,10 @@ void JobKernel::adopted(Instant now, JobEffects& out) {
     if (assignment.state == AssignmentState::kReady && !book_.is_stopped(assignment.workflow))
       begin_assignment(now, assignment, out);
     const bool told = book_.is_spare(assignment) && find(assignment.follows)->until != 0;
-    if (told && !moves_.takes_over(assignment.id))
-      out.push_back(job_effect::TakeOver{assignment.id, book_.clock_of(assignment.workflow)});
+    const bool goes = assignment.follows != AssignmentId() && assignment.state == AssignmentState::kRunning &&
+                      now < book_.moment(assignment.from);
+    if (goes || (told && !moves_.takes_over(assignment.id)))
+      out.push_back(job_effect::TakeOver{assignment.id, book_.clock_of(assignment.workflow), goes});
   }
   if (book_.zero && record_.state == JobState::kDispatching) book_.become(JobState::kRunning, {}, out);
 }

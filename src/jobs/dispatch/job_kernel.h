@@ -45,6 +45,7 @@
 #include "jobs/dispatch/job_pool.h"
 #include "jobs/dispatch/job_time.h"
 #include "jobs/dispatch/load_fence.h"
+#include "jobs/dispatch/messages.h"
 
 namespace bellwether::dispatch {
 
@@ -82,7 +83,7 @@ class JobKernel {
   void adopt(Instant now, Duration ago, std::map<AssignmentId, uint64_t> applied, JobEffects& out);
   // Before adopt(): the values between workflows, as a quorum has them.
   void restore(plan::Values context) { layers_.restore(std::move(context)); }
-  std::vector<std::string> workers_to_ask() const { return {asking_.begin(), asking_.end()}; }
+  std::vector<std::string> workers_to_ask() const;
 
   // The register's quorum has accepted this revision.
   void kept(Instant now, uint64_t revision, JobEffects& out) { book_.kept(now, revision, out); }
@@ -113,12 +114,16 @@ class JobKernel {
   void worker_gone(Instant now, const std::string& worker, uint64_t life, const std::string& why, JobEffects& out);
   // The members say that it is dead, which is no proof: what it may run moves when it holds no permit any more.
   void doubted(Instant now, const std::string& worker, const std::string& why, JobEffects& out);
-  // A report of this worker, which is answered with the result: the assignments of `held` that others run.
-  std::vector<AssignmentId> permit(Instant now, const std::string& worker, uint64_t life,
-                                   const std::vector<AssignmentId>& held);
+  // A report of this worker, with its number, and the newest one whose answer has arrived there. The answer gives a
+  // permit with the assignments of `held` that others run, but for its fence. Nothing: it gives none.
+  std::optional<Noted::Permit> permit(Instant now, const std::string& worker, uint64_t life,
+                                      const std::vector<AssignmentId>& held, uint64_t number = 0,
+                                      uint64_t answered = 0);
   // The answer of a witness to job_effect::Deny.
-  void denied(Instant now, const Witness& silent, const std::string& witness, Duration rest, JobEffects& out);
+  void denied(Instant now, const Witness& silent, const Witness& witness, Duration rest, JobEffects& out);
   bool is_silent(const Witness& one) const { return fence_.is_silent(one); }
+  // All that may give permits, of which a silent worker may hold some.
+  std::vector<Witness> all_witnesses() const { return book_.all_witnesses(); }
   // Its worker is alive, but the assignment makes no progress: its process is killed, and then it continues elsewhere.
   void evicted(Instant now, AssignmentId assignment, const std::string& why, JobEffects& out);
   // Everything, or only these workflows (of a cancellation).
@@ -146,8 +151,8 @@ class JobKernel {
   // It waits for cores: no group of it is being assigned.
   bool queued() const { return record_.state == JobState::kQueued; }
   const AssignmentRecord* find(AssignmentId assignment) const { return book_.find(assignment); }
-  // It has not yet reported what it runs.
-  bool asks(const std::string& worker) const { return asking_.contains(worker); }
+  // It has not yet reported what it runs, or when the run began.
+  bool asks(const std::string& worker) const { return asking_.contains(worker) || asking_clock_.contains(worker); }
   using Hearing = JobBook::Hearing;
   Hearing hearing(AssignmentId assignment, uint64_t second) const { return book_.hearing(assignment, second); }
   bool is_spare(const AssignmentRecord& assignment) const { return book_.is_spare(assignment); }
@@ -174,11 +179,14 @@ class JobKernel {
   bool hopeless(Instant now, uint16_t workflow) const;
   void begin_ready(Instant now, JobEffects& out);
   void begin_assignment(Instant now, AssignmentRecord& assignment, JobEffects& out);
-  void look_at_fence(Instant now, JobEffects& out);
-  // `life` 0: in any life.
-  void lose_worker(Instant now, const std::string& worker, uint64_t life, const std::string& why, JobEffects& out);
   void lose(Instant now, AssignmentRecord& assignment, const std::string& why, JobEffects& out);
   void finish(Instant now, AssignmentRecord& assignment, JobEffects& out);
+
+  // --- job_fence.cc: permits, witnesses, and workers that are gone
+  void look_at_fence(Instant now, JobEffects& out);
+  void renew_witnesses(Instant now);
+  // `life` 0: in any life.
+  void lose_worker(Instant now, const std::string& worker, uint64_t life, const std::string& why, JobEffects& out);
 
   JobBook book_;
   JobRecord& record_ = book_.record;
@@ -191,6 +199,7 @@ class JobKernel {
   JobTeardown teardown_{book_};
   LoadFence fence_{book_};
   std::set<std::string> asking_;
+  std::set<std::string> asking_clock_;  // they run nothing any more; the first answer of a worker that knows suffices
   Instant asked_until_;
   std::optional<Instant> no_workers_since_;
   std::optional<Instant> group_again_;  // not before, after the attempt to assign a group failed

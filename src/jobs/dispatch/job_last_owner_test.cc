@@ -115,5 +115,43 @@ TEST(JobLastOwner, ALossIsNotCutShortWhenAClockIsBehind) {
   EXPECT_EQ(job.record().elapsed, Duration::seconds(10));
 }
 
+// The only worker that runs anything dies with the owner. Without a clock from the other one, arrivals would come
+// twice.
+TEST(JobLastOwner, AWorkerOnWhichAnAssignmentHasEndedKnowsTheClockOfTheRun) {
+  JobWorld world({load_spec("short", Duration::seconds(10)), load_spec("browse", kMinute)}, 7);
+  world.add("w1", 1);
+  world.add("w2", 1);
+  ASSERT_TRUE(world.begins());
+  for (int i = 0; i < 200; ++i) world.step(kStep);
+  const Instant zero = world.job().zero().value();
+  const auto running = std::find_if(world.record().assignments.begin(), world.record().assignments.end(),
+                                    [](const AssignmentRecord& one) { return is_live(one); });
+  ASSERT_NE(running, world.record().assignments.end());
+  world.die(std::string(running->worker));
+  world.wall_is_off = -Duration::seconds(5);
+  world.replace_owner();
+  world.step(kStep);
+  EXPECT_EQ(world.job().zero(), zero);
+  expect_end(world, kMinute * 2);
+}
+
+// Nobody knows it: the owner waits for an answer, but not for ever.
+TEST(JobLastOwner, WithoutAnyWorkerThatKnowsTheRunTheClockIsThatOfTheWall) {
+  JobWorld world({load_spec("short", Duration::seconds(10)), load_spec("browse", kMinute)}, 7);
+  world.add("w1", 1);
+  world.add("w2", 1);
+  ASSERT_TRUE(world.begins());
+  for (int i = 0; i < 200; ++i) world.step(kStep);
+  const Instant zero = world.job().zero().value();
+  world.die("w1");
+  world.die("w2");
+  world.add("w3", 1);
+  world.wall_is_off = -Duration::seconds(5);
+  world.replace_owner();
+  for (int i = 0; i < 60; ++i) world.step(kStep);
+  EXPECT_EQ(world.job().zero(), zero + Duration::seconds(5));
+  expect_end(world, kMinute * 2);
+}
+
 }  // namespace
 }  // namespace bellwether::dispatch

@@ -150,6 +150,7 @@ void JobMoves::promote(Instant now, AssignmentRecord& follower, JobEffects& out)
   follower.from = from.until;
   book_.set(now, follower, AssignmentState::kRunning);
   out.push_back(job_effect::OpenStream{follower.id});
+  out.push_back(job_effect::TakeOver{follower.id, book_.clock_of(follower.workflow), true});
   if (follower.worker != from.worker || follower.life != from.life) {
     book_.add_event(now, "assignment_moved",
                     fmt::format("worker '{}' continues, from second {}, {} of worker '{}'", follower.worker, from.until,
@@ -163,7 +164,6 @@ void JobMoves::promote(Instant now, AssignmentRecord& follower, JobEffects& out)
 
 void JobMoves::call_off(Instant now, AssignmentRecord& from, const std::string& why, JobEffects& out) {
   BW_PROBE("dispatch: an assignment is not handed over after all");
-  const bool late = from.until != 0 && now >= book_.moment(from.until);
   if (is_live(from) && !why.empty()) {
     book_.add_event(
         now, "assignment_kept",
@@ -172,13 +172,6 @@ void JobMoves::call_off(Instant now, AssignmentRecord& from, const std::string& 
   for (const AssignmentId id : book_.followers_of(from.id)) {
     AssignmentRecord& follower = *book_.find(id);
     out.push_back(job_effect::Stop{id, StopHow::kAtOnce, "the assignment that it was to replace continues"});
-    if (late && taking_over_.contains(id)) {
-      book_.add_event(
-          now, "extra_load",
-          fmt::format(
-              "worker '{}' has started {}, which worker '{}' still runs: requests of the former are not counted",
-              follower.worker, words_of(follower, spec_[from.workflow].name), from.worker));
-    }
     taking_over_.erase(id);
     book_.set(now, follower, AssignmentState::kGone);
   }
@@ -199,7 +192,7 @@ std::vector<AssignmentId> JobMoves::release_followers(Instant now, const Assignm
       book_.write_losses(follower.workflow, parts_of(follower.parts), book_.moment(from.until) - *book_.zero);
       promote(now, follower, out);
     } else {
-      // It may begin or not: from now on others run its parts.
+      // It may have the order to take over, but not the one to go.
       out.push_back(job_effect::Stop{id, StopHow::kAtOnce, "it is reassigned"});
       book_.set(now, follower, AssignmentState::kGone);
     }

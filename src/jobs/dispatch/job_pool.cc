@@ -59,15 +59,25 @@ bool JobPool::is_leaving(const AssignmentRecord& assignment) const {
   });
 }
 
+bool JobPool::has(const Witness& one) const {
+  return std::any_of(workers_.begin(), workers_.end(),
+                     [&](const WorkerSight& worker) { return worker.life == one.life && worker.name == one.worker; });
+}
+
 std::vector<Witness> JobPool::witnesses(Instant now) const {
   std::vector<Witness> out;
   const auto parts = book_.parts_by_worker();
+  const auto rank = [&](const WorkerSight& worker) {
+    const auto& now_there = record_.witnesses;
+    if (std::find(now_there.begin(), now_there.end(), Witness{worker.name, worker.life}) != now_there.end()) return 0;
+    return parts.contains(worker.name) ? 1 : 2;
+  };
   for (const bool permits : {true, false}) {
-    for (const bool has_parts : {true, false}) {
+    for (const int next : {0, 1, 2}) {
       for (const WorkerSight& worker : workers_) {
         if (out.size() == kMaxWitnesses) break;
-        const bool next = worker.permits == permits && parts.contains(worker.name) == has_parts;
-        if (next && usable(now, worker)) out.push_back({worker.name, worker.life});
+        if (worker.permits != permits || rank(worker) != next) continue;
+        if (next == 0 || usable(now, worker)) out.push_back({worker.name, worker.life});
       }
     }
     if (!out.empty()) break;

@@ -38,12 +38,14 @@ class JobPool {
     return std::any_of(workers_.begin(), workers_.end(), [](const WorkerSight& worker) { return worker.leaves; });
   }
   const std::vector<WorkerSight>& workers() const { return workers_; }
+  bool has(const Witness& one) const;
   bool usable(Instant now, const WorkerSight& worker) const;
   void exclude(Instant now, const AssignmentRecord& assignment);
   void set_aside(const std::string& worker);
   bool is_leaving(const AssignmentRecord& assignment) const;
-  // Lives of workers, an odd number: first those that have assignments of the job. Workers that do not say that they
-  // keep permits may be no witnesses either, so they are taken only if there are no others.
+  // Lives of workers, an odd number: first those that are witnesses, then those that have assignments of the job.
+  // Workers that do not say that they keep permits may be no witnesses either, so they are taken only if there are no
+  // others.
   std::vector<Witness> witnesses(Instant now) const;
   // Offers all of these parts, or none. `squeeze`: also onto cores in use. `follows`: the assignment that runs them.
   bool place(Instant now, uint16_t workflow, const std::vector<uint32_t>& parts, bool squeeze,

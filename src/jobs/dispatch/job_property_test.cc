@@ -122,7 +122,7 @@ TEST(JobProperty, accounts_for_every_second_whatever_happens_while_assignments_m
     const auto fate = [&](AssignmentId) {
       return prng.chance(0.7) ? Fate::kArrives : prng.chance(0.5) ? Fate::kIsLost : Fate::kAnswerIsLost;
     };
-    world.take_over_fate = world.hand_over_fate = fate;
+    world.take_over_fate = world.hand_over_fate = world.go_fate = fate;
     world.add("w0", 3);
     ASSERT_TRUE(world.begins());
     for (int i = 1; i < 4; ++i) world.add("w" + std::to_string(i), 1 + static_cast<uint32_t>(prng.below(3)));
@@ -140,6 +140,7 @@ TEST(JobProperty, accounts_for_every_second_whatever_happens_while_assignments_m
     for (auto& [name, worker] : world.workers()) worker.leaves = false;
     ASSERT_TRUE(world.run(Duration::hours(2))) << "seed " << seed;
     EXPECT_TRUE(world.all_cores_free()) << "seed " << seed;
+    EXPECT_EQ(world.looks_at_double_load, 0u) << "seed " << seed;
     const WorkflowRecord& one = world.record().workflows[0];
     if (one.state != WorkflowState::kCompleted) continue;
     uint64_t measured = 0;

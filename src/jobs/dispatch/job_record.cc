@@ -139,9 +139,11 @@ const char* wrong_with(const JobRecord& record) {
   if (record.losses.size() > kMaxLosses) return "too many losses";
   if (record.events.size() > kMaxJobEvents) return "too many events";
   if (record.findings.size() > plan::kMaxFindings) return "too many findings";
-  if (record.witnesses.size() > kMaxWitnesses) return "too many witnesses";
-  for (const Witness& witness : record.witnesses) {
-    if (!is_worker_name(witness.worker) || witness.life == 0) return "a witness without a name or a life";
+  for (const auto* witnesses : {&record.witnesses, &record.witnesses_before}) {
+    if (witnesses->size() > kMaxWitnesses) return "too many witnesses";
+    for (const Witness& witness : *witnesses) {
+      if (!is_worker_name(witness.worker) || witness.life == 0) return "a witness without a name or a life";
+    }
   }
   if (!std::all_of(record.findings.begin(), record.findings.end(), plan::is_possible)) return "an impossible finding";
   for (const plan::Loss& loss : record.losses) {

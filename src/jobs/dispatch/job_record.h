@@ -221,6 +221,9 @@ struct JobRecord {
   WallTime ended;
   std::vector<plan::Finding> findings = {};  // of its workers about themselves, by the clock of the run
   std::vector<Witness> witnesses = {};       // an odd number, once its first group is assigned
+  uint64_t witnesses_since = 0;              // the first revision with these
+  // Those before them, until every worker with an assignment knows the new ones: it may have permits of either.
+  std::vector<Witness> witnesses_before = {};
   bool operator==(const JobRecord&) const = default;
 };
 

@@ -41,6 +41,7 @@ struct ClusterWords {
   bool loses_context = false;
   bool provides = true;
   Fate take_over = Fate::kArrives;
+  Fate go = Fate::kArrives;
   Fate hand_over = Fate::kArrives;
   std::optional<uint16_t> endless;  // this workflow runs until an order ends it
 };
@@ -166,6 +167,7 @@ class JobStory {
     world_->loses_context = cluster_.loses_context;
     world_->provides = cluster_.provides;
     world_->take_over_fate = [this](AssignmentId) { return cluster_.take_over; };
+    world_->go_fate = [this](AssignmentId) { return cluster_.go; };
     world_->hand_over_fate = [this](AssignmentId) { return cluster_.hand_over; };
     world_->ends_itself = [](uint16_t) { return true; };
     if (cluster_.endless == 0) world_->ends_itself = [](uint16_t workflow) { return workflow != 0; };

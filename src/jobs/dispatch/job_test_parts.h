@@ -30,8 +30,9 @@ struct TestAssignment {
   Instant clock;
   Instant began;
   uint64_t from = 0;
-  uint64_t told = 0;   // numbers in the ingest
-  uint64_t until = 0;  // it hands over then
+  uint64_t told = 0;                 // numbers in the ingest
+  uint64_t until = 0;                // it hands over then
+  Instant go_by = Instant::never();  // a follower ends then, unless the order to go comes first
   std::optional<AssignmentEnd> end;
   std::optional<uint64_t> iterations = std::nullopt;  // that it may begin
   std::optional<uint32_t> vus = std::nullopt;         // of its workflow, as last ordered
@@ -55,11 +56,12 @@ struct TestWorker {
   bool busy = false;  // has no cores, even if it reports some
   bool breaks = false;
   bool leaves = false;
-  bool silent = false;  // cut off from all others
-  Instant permit;       // until then it may run
-  bool healthy = true;  // else it prefers no work
-  bool sought = false;  // a job waits for its cores
-  bool held = false;    // gets no work while an assignment of it is stuck
+  bool silent = false;   // cut off from all others
+  Instant permit;        // until then it may run
+  uint64_t reports = 0;  // that were answered
+  bool healthy = true;   // else it prefers no work
+  bool sought = false;   // a job waits for its cores
+  bool held = false;     // gets no work while an assignment of it is stuck
   std::map<AssignmentId, TestAssignment> assignments;
   uint32_t used() const {
     uint32_t sum = 0;
@@ -159,12 +161,14 @@ inline std::vector<plan::Provided> provided_by(const WorkflowSpec& spec, const T
 }
 
 // As in the worker's kernel: whether it takes over, or hands over, at that second.
-inline bool take_over(TestAssignment& assignment, Instant now, Instant clock, Instant at, uint64_t from) {
+inline bool take_over(TestAssignment& assignment, Instant now, Instant clock, Instant at, uint64_t from, bool go) {
+  if (go && now < assignment.go_by) assignment.go_by = Instant::never();
   if (assignment.phase == AssignmentPhase::kReady && now < at) {
     assignment.phase = AssignmentPhase::kRunning;
     assignment.clock = clock;
     assignment.began = at;
     assignment.from = from;
+    if (!go) assignment.go_by = at;
   }
   return assignment.phase == AssignmentPhase::kRunning;
 }

@@ -30,7 +30,11 @@ class JobWorld {
   JobKernel& job() { return *job_; }
   const JobRecord& record() const { return job_->record(); }
   Instant now() const { return now_; }
-  void add(const std::string& name, uint32_t cores) { workers_[name].cores = cores; }
+  void add(const std::string& name, uint32_t cores) {
+    Worker& worker = workers_[name];
+    worker.cores = cores;
+    worker.life = 1'000 * workers_.size();  // no two processes have the same
+  }
   Worker& worker(const std::string& name) { return workers_.at(name); }
   std::map<std::string, Worker>& workers() { return workers_; }
   bool register_stands = true;
@@ -38,6 +42,7 @@ class JobWorld {
   // Of the messages of a hand-over. Unanswered ones are repeated at the next step.
   std::function<Fate(AssignmentId)> take_over_fate;
   std::function<Fate(AssignmentId)> hand_over_fate;
+  std::function<Fate(AssignmentId)> go_fate;
   // Looks, one a step, at which a part that had begun had no run, or two.
   uint64_t looks_without_load = 0;
   uint64_t looks_at_double_load = 0;
@@ -88,7 +93,8 @@ class JobWorld {
       for (auto& [id, one] : worker.assignments) one.told = ingest_.told[id];
     }
     Duration ago;
-    if (durable_.started.unix_ns != 0) ago = Duration::nanos(1'000'000'000 + now_.ns() - durable_.started.unix_ns);
+    if (durable_.started.unix_ns != 0)
+      ago = Duration::nanos(1'000'000'000 + now_.ns() - durable_.started.unix_ns) + wall_is_off;
     job_->restore(durable_context_);
     writing_context_.reset();
     for (const auto& [id, iterated] : ingest_.iterated) job_->iterated(id, iterated);
@@ -174,6 +180,7 @@ class JobWorld {
   const std::map<AssignmentId, AssignmentOrder>& orders() const { return orders_; }
   bool loses_context = false;  // no quorum ever gets values between workflows
   bool provides = true;        // ended assignments provide values
+  Duration wall_is_off;        // the wall clock of the next owner
   void carry_out(const JobEffects& effects) {
     for (const JobEffect& effect : effects) carry_out(effect);
   }
@@ -208,20 +215,19 @@ class JobWorld {
         if (one.phase != AssignmentPhase::kEnded) held.push_back(id);
       }
       if (held.empty() || !owner_is_there_) continue;
-      for (const AssignmentId id : job_->permit(now_, name, worker.life, held))
-        stopped(id, AssignmentOutcome::kStopped);
+      const auto given = job_->permit(now_, name, worker.life, held, worker.reports + 1, worker.reports);
+      ++worker.reports;
+      for (const AssignmentId id : given.value_or(Noted::Permit()).denied) stopped(id, AssignmentOutcome::kStopped);
     }
   }
   void deny() {
     std::erase_if(denials_, [&](const Witness& silent) { return !job_->is_silent(silent); });
     for (const Witness& silent : std::vector(denials_)) {
       const Duration rest = std::max(Duration::zero(), workers_.at(silent.worker).permit - now_);
-      for (const Witness& witness : std::vector(record().witnesses)) {
+      for (const Witness& witness : job_->all_witnesses()) {
         const Worker& worker = workers_.at(witness.worker);
         if (witness == silent || !worker.alive || worker.silent || worker.life != witness.life) continue;
-        tell_job([&](JobEffects& out) {
-          job_->denied(now_, silent, witness.worker, std::min(rest, rules_.permit / 2), out);
-        });
+        tell_job([&](JobEffects& out) { job_->denied(now_, silent, witness, std::min(rest, rules_.permit / 2), out); });
       }
     }
   }
@@ -231,7 +237,8 @@ class JobWorld {
       if (!worker.alive) continue;
       for (auto at = worker.assignments.begin(); at != worker.assignments.end(); ++at) {
         Running& one = at->second;
-        if (one.phase == AssignmentPhase::kRunning && now_ >= worker.permit) end(one, AssignmentOutcome::kIsolated);
+        if (one.phase == AssignmentPhase::kRunning && now_ >= std::min(worker.permit, one.go_by))
+          end(one, AssignmentOutcome::kIsolated);
         if (one.phase == AssignmentPhase::kRunning && now_ >= end_of(one) &&
             (ends_itself(one.workflow) || one.until != 0)) {
           end(one, AssignmentOutcome::kCompleted);
@@ -286,20 +293,22 @@ class JobWorld {
   }
   // As in the worker's kernel.
   void move_assignments() {
-    for (const AssignmentId id : std::exchange(to_take_over_, {})) {
+    for (const auto& [id, go] : std::exchange(to_take_over_, {})) {
       const AssignmentRecord* const assignment = job_->find(id);
-      if (assignment == nullptr || !job_->is_spare(*assignment)) continue;
+      if (assignment == nullptr || (go ? assignment->state != AssignmentState::kRunning : !job_->is_spare(*assignment)))
+        continue;
       const AssignmentRecord record_of = *assignment;
       Worker& worker = workers_.at(record_of.worker);
-      const Fate fate = take_over_fate ? take_over_fate(id) : Fate::kArrives;
+      const Fate fate = go && go_fate ? go_fate(id) : !go && take_over_fate ? take_over_fate(id) : Fate::kArrives;
+      const bool reached = worker.alive && !worker.silent && worker.life == record_of.life;
       bool taken = false;
-      if (worker.alive && !worker.silent && worker.life == record_of.life && fate != Fate::kIsLost) {
+      if (reached && fate != Fate::kIsLost) {
         Running& one = worker.assignments.at(id);
         const Instant clock = second_of(record().workflows[record_of.workflow].base_second);
-        taken = take_over(one, now_, clock, second_of(record_of.from), record_of.from);
+        taken = take_over(one, now_, clock, second_of(record_of.from), record_of.from, go) || go;
       }
-      if (fate != Fate::kArrives || !worker.alive || worker.silent) {
-        to_take_over_.insert(id);
+      if (fate != Fate::kArrives || !reached) {
+        to_take_over_[id] = to_take_over_[id] || go;
         continue;
       }
       tell_job([&](JobEffects& out) {
@@ -336,6 +345,7 @@ class JobWorld {
     AssignmentEnd end;
     end.outcome = outcome;
     if (outcome == AssignmentOutcome::kCrashed) end.detail = "as the test says";
+    if (outcome == AssignmentOutcome::kIsolated) end.detail = "no permit";
     end.ran = now_ - assignment.clock;
     end.last_number = measured_of(assignment, now_) + (assignment.iterations ? 1 : 0);  // a part of a second, too
     iterations_begun += assignment.iterated(now_ - assignment.began);
@@ -352,7 +362,7 @@ class JobWorld {
     } else if (const auto* begin = std::get_if<job_effect::Begin>(&effect)) {
       begun(*begin);
     } else if (const auto* taking = std::get_if<job_effect::TakeOver>(&effect)) {
-      to_take_over_.insert(taking->assignment);
+      to_take_over_[taking->assignment] = taking->go;
     } else if (const auto* handing = std::get_if<job_effect::HandOver>(&effect)) {
       to_hand_over_.insert(handing->assignment);
     } else if (const auto* scale = std::get_if<job_effect::Scale>(&effect)) {
@@ -383,9 +393,19 @@ class JobWorld {
     if (assignment.state != AssignmentState::kOffered || !worker.alive || worker.life != assignment.life) return;
     const OfferAnswer answer = answer_of(worker, assignment);
     if (answer == OfferAnswer::kReady) {
-      worker.assignments[id] = {
-          assignment.workflow,    assignment.parts, assignment.cores, AssignmentPhase::kReady, {}, {}, 0, 0, 0, {},
-          orders_[id].iterations, orders_[id].vus};
+      worker.assignments[id] = {assignment.workflow,
+                                assignment.parts,
+                                assignment.cores,
+                                AssignmentPhase::kReady,
+                                {},
+                                {},
+                                0,
+                                0,
+                                0,
+                                Instant::never(),
+                                {},
+                                orders_[id].iterations,
+                                orders_[id].vus};
     }
     tell_job([&](JobEffects& out) { job_->offered(now_, id, answer, "as the test says", out); });
   }
@@ -435,7 +455,7 @@ class JobWorld {
   plan::Values durable_context_;
   std::map<AssignmentId, AssignmentOrder> orders_;
   JobRecord durable_;
-  std::set<AssignmentId> to_take_over_;
+  std::map<AssignmentId, bool> to_take_over_;  // whether they may begin
   std::set<AssignmentId> to_hand_over_;
   std::vector<Witness> denials_;
   std::vector<std::pair<std::string, uint64_t>> gone_;

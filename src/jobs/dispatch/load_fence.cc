@@ -20,18 +20,33 @@ Instant LoadFence::since(Instant given, Duration span) const { return given + sp
 void LoadFence::adopt(Instant now) {
   for (const AssignmentRecord& assignment : book_.record.assignments) {
     if (!is_live(assignment)) continue;
-    lives_[{assignment.worker, assignment.life}].heard = now;
+    lives_[{assignment.worker, assignment.life}] = {.given = now, .heard = now};
     unsighted_.insert(assignment.worker);
   }
   next_ = now + book_.rules.silence;
 }
 
-void LoadFence::heard(Instant now, const std::string& worker, uint64_t life) {
+bool LoadFence::heard(Instant now, const std::string& worker, uint64_t life, uint64_t number, uint64_t answered) {
   Life& one = lives_[{worker, life}];
-  one.heard = now;
-  // Denials stand, but the worker has a permit of the owner again.
-  one.silent = one.doubted = false;
-  next_ = std::min(next_, now + book_.rules.silence);
+  const bool is_ready = number == 0;  // no report: it has answered a message of this owner
+  if (!is_ready && one.told_in != 0 && answered >= one.told_in) one.knows = one.told;
+  if (is_ready || answered >= one.awaited) {
+    one.heard = now;
+    one.awaited = number;
+    // Denials stand, but the worker has a permit of the owner again.
+    one.silent = one.doubted = false;
+  }
+  if (one.silent) {
+    BW_PROBE("dispatch: a worker whose reports come, and which hears no answer, gets no permit");
+    return false;
+  }
+  if (!is_ready && book_.may_tell_witnesses() && one.told != book_.record.witnesses_since) {
+    one.told = book_.record.witnesses_since;
+    one.told_in = number;
+  }
+  one.given = now;
+  next_ = std::min(next_, one.heard + book_.rules.silence);
+  return true;
 }
 
 bool LoadFence::may_run(Instant now, const AssignmentRecord& assignment) const {
@@ -54,7 +69,7 @@ bool LoadFence::doubt(Instant now, const std::string& worker) {
   for (const auto& [who, unfenced] : runners(now)) {
     if (who.first != worker) continue;
     any = true;
-    lives_.try_emplace(who, Life{.heard = now}).first->second.doubted = true;
+    lives_.try_emplace(who, Life{.given = now, .heard = now}).first->second.doubted = true;
   }
   if (any) next_ = now;
   return any;
@@ -65,43 +80,54 @@ bool LoadFence::is_silent(const Witness& one) const {
   return found != lives_.end() && found->second.silent;
 }
 
-void LoadFence::denied(Instant now, const Witness& silent, const std::string& witness, Duration rest) {
+bool LoadFence::knows_witnesses(const Witness& one) const {
+  const auto found = lives_.find({one.worker, one.life});
+  return found != lives_.end() && found->second.knows == book_.record.witnesses_since;
+}
+
+void LoadFence::denied(Instant now, const Witness& silent, const Witness& witness, Duration rest) {
   const auto found = lives_.find({silent.worker, silent.life});
   if (found == lives_.end()) return;
   Life& life = found->second;
-  life.denied.try_emplace(witness, since(now, rest));
+  life.denied.try_emplace(witness.life, since(now, rest));
   // The look then finds whether it keeps permits at all.
   if (life.silent) next_ = std::min(next_, ends(silent, life, false));
 }
 
 void LoadFence::process_ended(Instant now, const std::string& worker, uint64_t life) {
-  const auto& all = book_.record.witnesses;
+  const auto all = book_.all_witnesses();
   if (std::find(all.begin(), all.end(), Witness{worker, life}) == all.end()) return;
-  ended_.try_emplace(worker, since(now, book_.rules.permit / 2));
+  ended_.try_emplace(life, since(now, book_.rules.permit / 2));
   next_ = now;
 }
 
 // From when on it can hold no permit, as far as is known now.
 Instant LoadFence::ends(const Witness& who, const Life& life, bool unfenced) const {
-  const Instant alone = since(life.heard, book_.rules.isolation_limit + book_.rules.permit);
-  const auto& witnesses = book_.record.witnesses;
+  const Instant alone = since(life.given, book_.rules.isolation_limit + book_.rules.permit);
   // Time proves nothing about a worker that may not keep permits, as one whose owner gave none: stopped, it leaves its
   // processes running. After a stop of the job nobody is to run its parts, and the job need not wait for it for ever.
-  if (unfenced || witnesses.empty()) return book_.record.stop ? alone : Instant::never();
-  std::vector<Instant> from;
-  for (const Witness& witness : witnesses) {
-    if (witness == who) continue;
-    const auto denied = life.denied.find(witness.worker);
-    const auto ended = ended_.find(witness.worker);
-    Instant at = Instant::never();
-    if (denied != life.denied.end()) at = denied->second;
-    if (ended != ended_.end()) at = std::min(at, ended->second);
-    if (at != Instant::never()) from.push_back(at);
+  if (unfenced || book_.record.witnesses.empty()) return book_.record.stop ? alone : Instant::never();
+  Instant all = since(life.given, book_.rules.permit);
+  // Of both sets, if it may have permits of either.
+  for (const auto* witnesses : {&book_.record.witnesses, &book_.record.witnesses_before}) {
+    const bool is_old = witnesses != &book_.record.witnesses;
+    if (is_old && (witnesses->empty() || knows_witnesses(who))) continue;
+    std::vector<Instant> from;
+    for (const Witness& witness : *witnesses) {
+      if (witness == who) continue;
+      const auto denied = life.denied.find(witness.life);
+      const auto ended = ended_.find(witness.life);
+      Instant at = Instant::never();
+      if (denied != life.denied.end()) at = denied->second;
+      if (ended != ended_.end()) at = std::min(at, ended->second);
+      if (at != Instant::never()) from.push_back(at);
+    }
+    const std::size_t majority = witnesses->size() / 2 + 1;
+    if (from.size() < majority) return alone;
+    std::nth_element(from.begin(), from.begin() + static_cast<std::ptrdiff_t>(majority - 1), from.end());
+    all = std::max(all, from[majority - 1]);
   }
-  const std::size_t majority = witnesses.size() / 2 + 1;
-  if (from.size() < majority) return alone;
-  std::nth_element(from.begin(), from.begin() + static_cast<std::ptrdiff_t>(majority - 1), from.end());
-  return std::min(alone, std::max(since(life.heard, book_.rules.permit), from[majority - 1]));
+  return std::min(alone, all);
 }
 
 std::vector<LoadFence::Gone> LoadFence::look(Instant now, JobEffects& out) {
@@ -112,7 +138,7 @@ std::vector<LoadFence::Gone> LoadFence::look(Instant now, JobEffects& out) {
   for (const auto& [one, unfenced] : running) {
     const Witness who{one.first, one.second};
     // A worker that has begun had told this owner that it is ready.
-    Life& life = lives_.try_emplace(one, Life{.heard = now}).first->second;
+    Life& life = lives_.try_emplace(one, Life{.given = now, .heard = now}).first->second;
     if (!life.silent && (life.doubted || life.heard + book_.rules.silence <= now)) {
       life.silent = true;
       life.denied.clear();

@@ -1,7 +1,7 @@
 // The owner's side of the load fence (docs/contributing/decisions/053-load-fence.md): whether a worker may still hold a
 // permit for the assignments that this job has given it. Only when it cannot, others may run their parts.
 //
-//   heard → silent (no report, or the members doubt that it lives) → gone, or heard again
+//   heard → silent (no report, it does not hear the answers, or the members doubt that it lives) → gone, or heard again
 //
 // It belongs to one owner. A new owner counts all permits as given when it took over. Pure; times are of the owner's
 // monotonic clock. One thread.
@@ -24,20 +24,23 @@ class LoadFence {
   explicit LoadFence(JobBook& book) : book_(book) {}
 
   void adopt(Instant now);
-  // A report of this life was answered with a permit, or it is ready to begin.
-  void heard(Instant now, const std::string& worker, uint64_t life);
+  // A report of this life, with its number, and the newest one whose answer has arrived; or it is ready to begin. True:
+  // the answer is a permit. A silent worker gets none until it has heard an answer again.
+  bool heard(Instant now, const std::string& worker, uint64_t life, uint64_t number = 0, uint64_t answered = 0);
   // It says which assignments it runs.
   void sighted(const std::string& worker) { unsighted_.erase(worker); }
   // The members say that it is dead. False: nothing of it can run, or the job has no fence.
   bool doubt(Instant now, const std::string& worker);
   // This witness gives the worker no permit any more; the last one ends within `rest`.
-  void denied(Instant now, const Witness& silent, const std::string& witness, Duration rest);
+  void denied(Instant now, const Witness& silent, const Witness& witness, Duration rest);
   // The process has ended, and so have the permits that it gives.
   void process_ended(Instant now, const std::string& worker, uint64_t life);
 
   // The assignment may run now, or begin by itself.
   bool may_run(Instant now, const AssignmentRecord& assignment) const;
   bool is_silent(const Witness& one) const;
+  // It has heard which witnesses the job has now.
+  bool knows_witnesses(const Witness& one) const;
 
   struct Gone {
     Witness who;
@@ -50,10 +53,16 @@ class LoadFence {
 
  private:
   struct Life {
-    Instant heard;  // since then it may hold a permit of this owner
+    Instant given;         // then it got the last permit of this owner
+    Instant heard;         // since then it has not shown that it hears this owner
+    uint64_t awaited = 0;  // the report whose answer was the first one that it may not have heard
     bool doubted = false;
     bool silent = false;
-    std::map<std::string, Instant> denied;  // by witness: from when on none of its permits counts
+    std::map<uint64_t, Instant> denied;  // by life of a witness: from when on none of its permits counts
+    // The witnesses of the last answer, the number of its report, and those that the worker has heard of for certain.
+    uint64_t told = 0;
+    uint64_t told_in = 0;
+    uint64_t knows = 0;
   };
   Instant since(Instant given, Duration span) const;
   Instant ends(const Witness& who, const Life& life, bool unfenced) const;
@@ -62,8 +71,9 @@ class LoadFence {
 
   JobBook& book_;
   std::map<std::pair<std::string, uint64_t>, Life> lives_;
-  std::map<std::string, Instant> ended_;  // witnesses whose process has ended: from when on their permits do not count
-  std::set<std::string> unsighted_;       // they have not told this owner what they run
+  std::map<uint64_t, Instant>
+      ended_;  // lives of witnesses whose process has ended: from when on their permits do not count
+  std::set<std::string> unsighted_;  // they have not told this owner what they run
   Instant next_ = Instant::never();
 };
 

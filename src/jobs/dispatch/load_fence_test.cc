@@ -69,9 +69,9 @@ TEST_F(LoadFenceTest, a_silent_worker_is_gone_when_a_majority_has_denied_and_its
   EXPECT_EQ(pass(Duration::millis(2'100), {4}), Names());
   ASSERT_EQ(denials(), 1u);
   EXPECT_TRUE(fence_.is_silent(who(4)));
-  fence_.denied(now_, who(4), "w0", {});
+  fence_.denied(now_, who(4), who(0), {});
   EXPECT_EQ(pass(Duration::seconds(10), {4}), Names()) << "one of three is no majority";
-  fence_.denied(now_, who(4), "w1", Duration::millis(500));
+  fence_.denied(now_, who(4), who(1), Duration::millis(500));
   EXPECT_EQ(pass(Duration::millis(500), {4}), Names()) << "the permit of this witness lasts";
   EXPECT_EQ(pass(Duration::millis(300), {4}), Names{"w4"});
   EXPECT_GT(now_ - last, book_.rules.permit);
@@ -79,14 +79,14 @@ TEST_F(LoadFenceTest, a_silent_worker_is_gone_when_a_majority_has_denied_and_its
 
 TEST_F(LoadFenceTest, nobody_is_gone_before_the_permit_of_the_owner_has_ended) {
   pass(Duration::millis(2'100), {4});
-  for (const char* witness : {"w0", "w1", "w2"}) fence_.denied(now_, who(4), witness, {});
+  for (const uint32_t witness : {0u, 1u, 2u}) fence_.denied(now_, who(4), who(witness), {});
   EXPECT_EQ(pass(Duration::millis(900), {4}), Names()) << "3 s after it was last heard";
   EXPECT_EQ(pass(Duration::millis(300), {4}), Names{"w4"});
 }
 
 TEST_F(LoadFenceTest, a_worker_that_is_heard_again_goes_on_and_is_denied_anew_later) {
   pass(Duration::millis(2'500), {4});
-  for (const char* witness : {"w0", "w1"}) fence_.denied(now_, who(4), witness, {});
+  for (const uint32_t witness : {0u, 1u}) fence_.denied(now_, who(4), who(witness), {});
   EXPECT_EQ(pass(kMinute, {}), Names());
   EXPECT_FALSE(fence_.is_silent(who(4)));
   EXPECT_EQ(pass(Duration::seconds(10), {4}), Names()) << "the denials were for the silence of before";
@@ -95,10 +95,10 @@ TEST_F(LoadFenceTest, a_worker_that_is_heard_again_goes_on_and_is_denied_anew_la
 
 TEST_F(LoadFenceTest, a_silent_witness_is_denied_by_the_others_only) {
   pass(Duration::millis(2'100), {0});
-  fence_.denied(now_, who(0), "w0", {});
-  fence_.denied(now_, who(0), "w1", {});
+  fence_.denied(now_, who(0), who(0), {});
+  fence_.denied(now_, who(0), who(1), {});
   EXPECT_EQ(pass(Duration::seconds(10), {0}), Names()) << "its own word does not count";
-  fence_.denied(now_, who(0), "w2", {});
+  fence_.denied(now_, who(0), who(2), {});
   EXPECT_EQ(pass(Duration::millis(200), {0}), Names{"w0"});
 }
 
@@ -106,14 +106,14 @@ TEST_F(LoadFenceTest, a_witness_whose_process_has_ended_gives_no_permits) {
   fence_.process_ended(now_, "w1", 11);
   book_.record.assignments[1].state = AssignmentState::kGone;
   pass(Duration::millis(2'100), {4});
-  fence_.denied(now_, who(4), "w0", {});
+  fence_.denied(now_, who(4), who(0), {});
   EXPECT_EQ(pass(Duration::millis(1'100), {4}), Names{"w4"});
 }
 
 TEST_F(LoadFenceTest, the_end_of_another_life_is_not_that_of_a_witness) {
   fence_.process_ended(now_, "w1", 99);
   pass(Duration::millis(2'100), {4});
-  fence_.denied(now_, who(4), "w0", {});
+  fence_.denied(now_, who(4), who(0), {});
   EXPECT_EQ(pass(Duration::seconds(10), {4}), Names());
 }
 
@@ -123,11 +123,37 @@ TEST_F(LoadFenceTest, without_a_majority_it_is_gone_when_it_has_stopped_by_itsel
   EXPECT_EQ(pass(Duration::seconds(2), {4}).front(), "w4");
 }
 
+// Its reports 1 to 5 come, one a second, and it hears no answer after that to the first one.
+TEST_F(LoadFenceTest, a_worker_that_hears_no_answer_becomes_silent_although_its_reports_come) {
+  EXPECT_TRUE(fence_.heard(now_, who(4).worker, who(4).life, 1, 0));
+  EXPECT_EQ(pass(Duration::seconds(1), {4}), Names());
+  EXPECT_TRUE(fence_.heard(now_, who(4).worker, who(4).life, 2, 1)) << "it has heard the first answer";
+  EXPECT_EQ(pass(Duration::seconds(1), {4}), Names());
+  EXPECT_TRUE(fence_.heard(now_, who(4).worker, who(4).life, 3, 1));
+  const Instant last = now_;
+  EXPECT_EQ(pass(Duration::seconds(1), {4}), Names());
+  ASSERT_EQ(denials(), 1u) << "2 s after the answer that did not arrive";
+  EXPECT_FALSE(fence_.heard(now_, who(4).worker, who(4).life, 4, 1)) << "a permit would keep its parts from moving";
+  for (const uint32_t witness : {0u, 1u}) fence_.denied(now_, who(4), who(witness), {});
+  EXPECT_EQ(pass(Duration::millis(1'900), {4}), Names()) << "the permit of the last answer";
+  EXPECT_EQ(pass(Duration::millis(300), {4}), Names{"w4"});
+  EXPECT_GT(now_ - last, book_.rules.permit);
+}
+
+TEST_F(LoadFenceTest, a_silent_worker_that_hears_an_answer_again_gets_permits) {
+  fence_.heard(now_, who(4).worker, who(4).life, 1, 0);
+  pass(Duration::millis(2'100), {4});
+  EXPECT_FALSE(fence_.heard(now_, who(4).worker, who(4).life, 2, 0));
+  EXPECT_TRUE(fence_.is_silent(who(4)));
+  EXPECT_TRUE(fence_.heard(now_, who(4).worker, who(4).life, 3, 2)) << "the answer to its second report has arrived";
+  EXPECT_FALSE(fence_.is_silent(who(4)));
+}
+
 TEST_F(LoadFenceTest, a_doubt_of_the_members_begins_the_denials_at_once) {
   EXPECT_TRUE(fence_.doubt(now_, "w4"));
   EXPECT_EQ(fence_.look(now_, out_).size(), 0u);
   EXPECT_EQ(denials(), 1u);
-  for (const char* witness : {"w0", "w1"}) fence_.denied(now_, who(4), witness, {});
+  for (const uint32_t witness : {0u, 1u}) fence_.denied(now_, who(4), who(witness), {});
   EXPECT_EQ(pass(Duration::millis(3'000), {4}), Names());
   EXPECT_EQ(pass(Duration::millis(200), {4}), Names{"w4"});
 }
@@ -151,6 +177,32 @@ TEST_F(LoadFenceTest, what_is_past_does_not_take_along_what_still_runs) {
   EXPECT_EQ(pass(Duration::seconds(40), {4}), Names()) << "nobody has denied what still runs";
 }
 
+// The job had w0 alone as its witness, and now has three.
+TEST_F(LoadFenceTest, a_worker_that_may_know_the_old_witnesses_only_is_denied_by_a_majority_of_each) {
+  const auto heard = [&](uint64_t number) { fence_.heard(now_, who(4).worker, who(4).life, number, number - 1); };
+  heard(1);
+  book_.record.witnesses_before = {who(3)};
+  book_.record.witnesses_since = 7;
+  heard(2);
+  heard(3);
+  EXPECT_FALSE(fence_.knows_witnesses(who(4))) << "no quorum has them yet, so it was not told";
+  book_.kept_revision = 7;
+  heard(4);
+  EXPECT_FALSE(fence_.knows_witnesses(who(4)));
+  LoadFence knows = fence_;
+  EXPECT_TRUE(knows.heard(now_, who(4).worker, who(4).life, 5, 4));
+  EXPECT_TRUE(knows.knows_witnesses(who(4))) << "it has heard the answer that told it";
+  const auto gone = [&](LoadFence& fence, const std::vector<uint32_t>& denying) {
+    fence.doubt(now_, "w4");
+    fence.look(now_, out_);
+    for (const uint32_t one : denying) fence.denied(now_, who(4), who(one), {});
+    return fence.look(now_ + Duration::seconds(4), out_).size();
+  };
+  EXPECT_EQ(gone(fence_, {0, 1}), 0u) << "w3 may renew its permits";
+  EXPECT_EQ(gone(fence_, {3}), 1u);
+  EXPECT_EQ(gone(knows, {0, 1}), 1u);
+}
+
 TEST_F(LoadFenceTest, what_has_not_begun_has_nothing_to_wait_for) {
   AssignmentRecord& one = book_.record.assignments[4];
   one.streams = false;
@@ -168,7 +220,7 @@ TEST_F(LoadFenceTest, a_new_owner_counts_permits_from_when_it_took_over) {
   next.adopt(now_);
   EXPECT_TRUE(next.doubt(now_, "w4"));
   next.look(now_, out_);
-  for (const char* witness : {"w0", "w1", "w2"}) next.denied(now_, who(4), witness, {});
+  for (const uint32_t witness : {0u, 1u, 2u}) next.denied(now_, who(4), who(witness), {});
   EXPECT_TRUE(next.look(now_ + book_.rules.permit, out_).empty());
   const auto gone = next.look(now_ + Duration::millis(3'200), out_);
   ASSERT_EQ(gone.size(), 1u);
@@ -180,7 +232,7 @@ TEST_F(LoadFenceTest, a_worker_that_does_not_say_that_it_keeps_permits_is_gone_b
   book_.record.assignments[4].unfenced = true;
   pass(Duration::millis(2'100), {4});
   EXPECT_TRUE(fence_.is_silent(who(4)));
-  for (const char* witness : {"w0", "w1", "w2"}) fence_.denied(now_, who(4), witness, {});
+  for (const uint32_t witness : {0u, 1u, 2u}) fence_.denied(now_, who(4), who(witness), {});
   EXPECT_EQ(pass(book_.rules.isolation_limit * 2, {4}), Names());
   EXPECT_EQ(pass(Duration::seconds(2), {}), Names()) << "it is heard again and goes on";
 }

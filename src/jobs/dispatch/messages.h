@@ -63,6 +63,8 @@ struct WorkerReport {
   };
   std::vector<Held> held;
   bool permits = false;  // it makes load only while it holds a permit; older versions do not say so
+  uint64_t number = 0;   // grows with each report of a life; 0: of an older version
+  uint64_t heard = 0;    // the newest one to which the receiver's answer has arrived; 0: none
   bool operator==(const WorkerReport&) const = default;
 };
 
@@ -155,14 +157,16 @@ struct BeginMessage {
   uint64_t from = 0;  // the second of the run at which its stream begins
   bool operator==(const BeginMessage&) const = default;
 };
-// Take over from a running assignment when it ends, at second `from` of the run, in the future. Answered by Noted; by a
-// refusal if it is too late.
+// Take over from a running assignment when it ends, at second `from` of the run, in the future. With `waits` the
+// assignment before it has not confirmed that end: the follower begins nothing then unless the message without `waits`
+// comes first. Answered by Noted; by a refusal if it is too late.
 struct TakeOverMessage {
   std::string job;
   JobFence fence;
   AssignmentId assignment;
   Duration clock;
   uint64_t from = 0;
+  bool waits = false;  // an owner of an older version never says so
   bool operator==(const TakeOverMessage&) const = default;
 };
 // Others begin with its parts at second `until` of the run: issue nothing from then on. Answered by Noted, which is
@@ -385,6 +389,9 @@ struct Noted {
     std::string job;
     JobFence fence;
     std::vector<AssignmentId> denied;
+    // The witnesses of the job from now on, if the worker may not know them.
+    std::vector<Witness> witnesses = {};
+    uint64_t witnesses_since = 0;
     bool operator==(const Permit&) const = default;
   };
   std::vector<Permit> permits = {};

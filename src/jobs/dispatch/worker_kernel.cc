@@ -204,6 +204,8 @@ WorkerKernel::Answered WorkerKernel::admit(Job& job, const AssignmentOrder& orde
   workflow.refused.reset();
   Assignment& assignment = job.assignments[order.assignment];
   assignment.order = order;
+  take_witnesses(job, order.witnesses_since, order.witnesses);
+  assignment.order.witnesses = job.witnesses;
   assignment.waiting.push_back(ticket);
   assignment.core_of_part = std::move(*cores);
   assignment.bundle = bundle;
@@ -305,8 +307,10 @@ WorkerKernel::Answered WorkerKernel::ask(const AdoptMessage& message, const kern
     sight.measured = assignment.measured;
     sight.until = assignment.until;
     sight.end = assignment.end;
-    if (assignment.has_begun) sight.from = assignment.from;
-    if (assignment.phase == AssignmentPhase::kRunning) sight.clock = now_ - assignment.origin;
+    if (assignment.has_begun) {
+      sight.from = assignment.from;
+      sight.clock = now_ - assignment.origin;
+    }
     const auto stream = std::find_if(message.streams.begin(), message.streams.end(),
                                      [id = number](const AdoptMessage::Stream& one) { return one.assignment == id; });
     if (assignment.has_begun) {
@@ -422,8 +426,15 @@ WorkerKernel::Answered WorkerKernel::ask(const TakeOverMessage& message, const k
   Job* const job = listen(message.job, message.fence, asked.from, stale, out);
   if (job == nullptr) return stale;
   Response answer;
+  const AssignmentKey key{message.job, message.assignment};
   Assignment* const assignment = to_begin(*job, message.job, message.assignment, answer);
-  if (assignment == nullptr) return answer;
+  if (assignment == nullptr) {
+    Assignment* const told = !message.waits ? find(key) : nullptr;
+    if (told == nullptr) return answer;
+    told->go_by = Instant::never();
+    renew(*job, key, *told, out);
+    return answer;
+  }
   const uint64_t base = assignment->order.base_second;
   if (message.from <= base || message.from >= kMaxSeconds || message.clock > kLongestClock ||
       message.clock < Duration::zero()) {
@@ -435,8 +446,15 @@ WorkerKernel::Answered WorkerKernel::ask(const TakeOverMessage& message, const k
     BW_PROBE("worker: an assignment is told too late to take over");
     return refusal(Refusal::Kind::kStale, named(message.assignment, message.job) + " was told too late to take over");
   }
-  begin(*job, {{message.job, message.assignment}, now_ - message.clock, true, base, message.from, at}, *assignment,
-        out);
+  const Instant origin = now_ - message.clock;
+  if (message.waits && assignment->order.permit != Duration::zero()) {
+    assignment->go_by = origin + at;
+    if (assignment->permit > assignment->go_by) {
+      assignment->permit = assignment->go_by;
+      out.push_back(Permit{key, assignment->permit});
+    }
+  }
+  begin(*job, {key, origin, true, base, message.from, at}, *assignment, out);
   return Noted{};
 }
 

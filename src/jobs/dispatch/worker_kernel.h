@@ -101,6 +101,8 @@ struct PermitGiven {
   JobFence fence;
   Instant asked;
   std::vector<AssignmentId> denied;
+  std::vector<Witness> witnesses = {};
+  uint64_t witnesses_since = 0;
 };
 // A witness of the job, in this life, has given a permit until then.
 struct WitnessAnswered {
@@ -287,6 +289,7 @@ class WorkerKernel {
     Duration graceful_stop;
     Instant ready;
     Instant permit = Instant::never();  // until when it may make load
+    Instant go_by = Instant::never();   // a follower ends then, unless the order to go comes first
     Instant begin_by;                   // else the worker drops it
     bool has_begun = false;
     Instant origin;  // of the workflow's clock
@@ -319,6 +322,8 @@ class WorkerKernel {
     Instant heard;    // last message of its owner
     Instant touched;  // last message of any node
     JobPermit permit;
+    uint64_t witnesses_since = 0;
+    std::vector<Witness> witnesses;  // the newest, for all orders below
     bool retired = false;
     JobFence retired_by;
     std::map<uint16_t, Workflow> workflows;
@@ -389,6 +394,7 @@ class WorkerKernel {
   // --- worker_kernel_life.cc, too: permits
   // Whether a permit is of use to it.
   static bool may_run(const Assignment& assignment);
+  static void take_witnesses(Job& job, uint64_t since, const std::vector<Witness>& witnesses);
   void renew(const Job& job, const AssignmentKey& key, Assignment& assignment, KernelEffects& out);
   void renew_all(const std::string& id, Job& job, KernelEffects& out);
   static Instant ask_at(const Job& job, const Assignment& assignment);

@@ -257,6 +257,7 @@ void WorkerKernel::watch(const Job& job, const AssignmentKey& key, Assignment& a
 
 std::string WorkerKernel::why_isolated(const Job& job, const Assignment& assignment) const {
   const AssignmentOrder& order = assignment.order;
+  if (assignment.go_by <= now_) return "it was not told in time that the assignment before it ends";
   if (now_ < isolated_at(job, assignment)) {
     return fmt::format("no permit: neither the owner of the job nor a majority of its witnesses answered for {}",
                        seconds_text(order.permit));
@@ -298,11 +299,19 @@ bool WorkerKernel::may_run(const Assignment& assignment) {
   return !assignment.gone && !stops && assignment.phase != AssignmentPhase::kEnded;
 }
 
+// All assignments of a job have the same witnesses, whatever their orders said.
+void WorkerKernel::take_witnesses(Job& job, uint64_t since, const std::vector<Witness>& witnesses) {
+  if (since < job.witnesses_since || witnesses.empty()) return;
+  job.witnesses_since = since;
+  job.witnesses = witnesses;
+  for (auto& [number, assignment] : job.assignments) assignment.order.witnesses = witnesses;
+}
+
 // A permit that has ended is never renewed for an assignment that runs: its process stops by itself.
 void WorkerKernel::renew(const Job& job, const AssignmentKey& key, Assignment& assignment, KernelEffects& out) {
   const bool known = assignment.phase == AssignmentPhase::kReady || assignment.phase == AssignmentPhase::kRunning;
   if (!known || !may_run(assignment) || (assignment.has_begun && assignment.permit <= now_)) return;
-  const Instant until = job.permit.until(assignment.order, assignment.ready);
+  const Instant until = std::min(job.permit.until(assignment.order, assignment.ready), assignment.go_by);
   if (until == Instant::never() || (assignment.permit != Instant::never() && until <= assignment.permit)) return;
   assignment.permit = until;
   out.push_back(Permit{key, until});
@@ -326,6 +335,7 @@ void WorkerKernel::on(const kernel_event::PermitGiven& event, KernelEffects& out
       on(kernel_event::Excess{key}, out);
     }
   }
+  take_witnesses(*job, event.witnesses_since, event.witnesses);
   job->permit.owner_gave(event.asked);
   renew_all(event.job, *job, out);
 }

@@ -137,7 +137,10 @@ class KernelWorld {
       case 12: return prepare_one();
       case 13: return step(kernel_event::Measured{key, prng_.below(50)});
       case 14: return step(kernel_event::OwnerAnswered{key.job, any_manager()});
-      case 15: return repeat(TakeOverMessage{key.job, any_fence(), key.assignment, Duration::zero(), prng_.below(5)});
+      case 15: {
+        const bool waits = prng_.below(2) == 0;
+        return repeat(TakeOverMessage{key.job, any_fence(), key.assignment, {}, prng_.below(5), waits});
+      }
       case 16: return repeat(HandOverMessage{key.job, any_fence(), key.assignment, 1 + prng_.below(5)});
       case 17: {
         const Duration more =
@@ -265,7 +268,8 @@ class KernelWorld {
     RC_ASSERT(processes_.contains(effect.assignment));
     Process& process = processes_[effect.assignment];
     RC_ASSERT(process.needs_permit && !process.killed && !process.stopped);
-    RC_ASSERT(process.permit == Instant::never() || process.permit < effect.until);
+    // A follower gives back what it has for the time after its hand-over.
+    RC_ASSERT(!process.begun || process.permit == Instant::never() || process.permit < effect.until);
     RC_ASSERT(!process.begun || now_ < process.permit);
     process.permit = effect.until;
   }

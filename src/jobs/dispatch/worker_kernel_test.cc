@@ -70,6 +70,8 @@ class KernelStory {
       kernel_.emplace(config);
     } else if (verb == "wait") {
       wait(fields::parsed<Duration>(rest.at(0)), rest.size() > 1 && rest[1] == "heard");
+    } else if (verb == "stall") {  // the thread of the kernel does not run
+      now_ += fields::parsed<Duration>(rest.at(0));
     } else if (verb == "prepare" || verb == "run") {
       prepare(rest);
       if (verb == "run") expect_begun(rest);

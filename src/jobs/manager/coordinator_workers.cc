@@ -161,9 +161,12 @@ task<void> JobCoordinator::take_over(JobCoordinator* self, dispatch::job_effect:
   co_await self->insist(
       [&]() -> std::optional<Said> {
         const dispatch::AssignmentRecord* const assignment = self->job_->find(taking.assignment);
-        if (assignment == nullptr || !self->job_->is_spare(*assignment)) return std::nullopt;
-        return Said{assignment->worker, dispatch::TakeOverMessage{self->id_, self->handle_->fence(), taking.assignment,
-                                                                  self->now() - taking.clock, assignment->from}};
+        if (assignment == nullptr) return std::nullopt;
+        const bool runs = assignment->state == dispatch::AssignmentState::kRunning && !assignment->end;
+        if (taking.go ? !runs : !self->job_->is_spare(*assignment)) return std::nullopt;
+        return Said{assignment->worker,
+                    dispatch::TakeOverMessage{self->id_, self->handle_->fence(), taking.assignment,
+                                              self->now() - taking.clock, assignment->from, !taking.go}};
       },
       [&](const Result<dispatch::Response>& answer) {
         if (!answer) return false;
@@ -203,13 +206,13 @@ task<void> JobCoordinator::adopt(JobCoordinator* self, std::string worker) {
   co_await self->insist(
       [&]() -> std::optional<Said> {
         const auto& assignments = self->job_->record().assignments;
+        // The last one: its life is the newest. Of an ended one only its values for others and the clock of the run are
+        // wanted, and not for long.
         const auto mine =
-            std::find_if(assignments.begin(), assignments.end(), [&](const dispatch::AssignmentRecord& assignment) {
-              // Of an ended assignment only its values for others are wanted, and not for long.
-              return assignment.worker == worker &&
-                     (dispatch::is_live(assignment) || (assignment.end && self->job_->asks(worker)));
+            std::find_if(assignments.rbegin(), assignments.rend(), [&](const dispatch::AssignmentRecord& assignment) {
+              return assignment.worker == worker && (dispatch::is_live(assignment) || self->job_->asks(worker));
             });
-        if (mine == assignments.end()) return std::nullopt;
+        if (mine == assignments.rend()) return std::nullopt;
         life = mine->life;
         dispatch::AdoptMessage message{self->id_, self->handle_->fence(), {}};
         for (const dispatch::AssignmentRecord& assignment : assignments) {
@@ -292,7 +295,7 @@ task<void> JobCoordinator::deny(JobCoordinator* self, dispatch::job_effect::Deny
         return rest.has_value();
       });
   if (!rest || self->closing_ || !self->owned_) co_return;
-  self->step([&](Instant at, JobEffects& out) { self->job_->denied(at, deny.silent, witness.worker, *rest, out); });
+  self->step([&](Instant at, JobEffects& out) { self->job_->denied(at, deny.silent, witness, *rest, out); });
 }
 
 void JobCoordinator::evict(const std::string& worker, AssignmentId assignment, const std::string& why) {
@@ -344,7 +347,9 @@ std::optional<dispatch::Noted::Permit> JobCoordinator::reported(const std::strin
   for (const auto& [id, phase] : held) {
     if (phase != dispatch::AssignmentPhase::kEnded) running.push_back(id);
   }
-  return dispatch::Noted::Permit{id_, handle_->fence(), job_->permit(now(), worker, report.life, running)};
+  auto permit = job_->permit(now(), worker, report.life, running, report.number, report.heard);
+  if (permit) permit->fence = handle_->fence();
+  return permit;
 }
 
 const std::string* JobCoordinator::holder(AssignmentId assignment) const {

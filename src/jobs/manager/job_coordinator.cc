@@ -247,7 +247,7 @@ void JobCoordinator::carry_out(const dispatch::JobEffect& effect) {
                        fmt::format("job '{}': worker '{}' is silent; its parts move when it holds no permit any more",
                                    id_, denying.silent.worker),
                        true);
-                   for (const dispatch::Witness& witness : job_->record().witnesses) {
+                   for (const dispatch::Witness& witness : job_->all_witnesses()) {
                      if (witness != denying.silent) scope_.spawn(deny(this, denying, witness));
                    }
                  },

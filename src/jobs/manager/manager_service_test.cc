@@ -9,6 +9,7 @@
 #include "cluster/replication/blob_replica.h"
 #include "cluster/replication/quorum_job_store.h"
 #include "cluster/replication/register_replica.h"
+#include "core/runtime/event.h"
 #include "core/signature/signature.h"
 #include "jobs/dispatch/codec/job_record_codec.h"
 #include "jobs/worker/worker_testing.h"
@@ -38,6 +39,7 @@ class MemoryKv final : public cluster::Kv {
   }
   task<Status> put(std::vector<cluster::KvChange> changes) override {
     if (full) co_return fail(Errc::kNoSpace, "the disk of the test is full");
+    if (slow != nullptr) co_await slow->wait();
     for (const cluster::KvChange& one : changes) {
       kept_.erase(one.key);
       if (one.value) kept_[one.key] = *one.value;
@@ -45,6 +47,7 @@ class MemoryKv final : public cluster::Kv {
     co_return Status();
   }
   bool full = false;
+  runtime::Event* slow = nullptr;  // it writes nothing before that
 
  private:
   std::map<std::string, std::string> kept_;
@@ -373,6 +376,39 @@ TEST_F(ManagerServiceTest, whoever_tells_more_than_is_copied_is_asked_for_less_u
   blobs_kv_.full = false;
   until([&] { return levels() == 2; });
   EXPECT_EQ(tell(2).pressure, resilience::Backpressure::kNone);
+}
+
+// On that answer the worker deletes its seconds. If this owner died before the record says so, the next one would wait
+// for them.
+TEST_F(ManagerServiceTest, excess_is_said_only_when_the_record_that_gives_the_assignment_up_is_kept) {
+  start({});
+  dispatch::WorkerReport report;
+  report.life = 1;
+  report.cores = report.free = 1;
+  report.takes_work = report.healthy = true;
+  report.state = "healthy";
+  ask(w1_, report);
+  ASSERT_TRUE(std::holds_alternative<dispatch::Submitted>(submit("j1", test_bundle())));
+  until([&] { return worker_.begun.has_value(); });
+  const std::string window = ingest::encode_window(ingest::random_window(prng_, 0));
+  const dispatch::WindowMessage message{"j1", worker_.begun->assignment, worker_.begun->from, 1, 1, window};
+  const auto is_excess = [&] {
+    const auto answer = ask(w1_, message);
+    const auto* applied = std::get_if<dispatch::Applied>(&answer);
+    EXPECT_NE(applied, nullptr) << refusal_of(answer).why;
+    return applied != nullptr && applied->excess;
+  };
+  runtime::Event written;
+  jobs_kv_.slow = &written;
+  report.life = 2;  // the assignment is gone
+  ask(w1_, report);
+  machine_.run_for(Duration::seconds(1));
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(is_excess());
+  jobs_kv_.slow = nullptr;
+  written.set();
+  bool told = false;
+  for (int i = 0; i < 100 && !told; ++i) told = is_excess();
+  EXPECT_TRUE(told);
 }
 
 // With its own certificate, a worker reports about another one's assignment.

@@ -12,6 +12,12 @@ using testing::IsEmpty;
 
 constexpr Duration kPermit = Duration::seconds(3);
 
+// Takes requests and answers none.
+struct MuteService final : cluster::Service {
+  void on_request(link::Connection&, const wire::Inbound&) override { ++requests; }
+  int64_t requests = 0;
+};
+
 // Another worker, which is a witness too.
 class WorkerPermits : public WorkerServiceTest {
  protected:
@@ -123,6 +129,31 @@ TEST_F(WorkerPermits, a_permit_that_ended_while_the_machine_slept_is_not_renewed
   ASSERT_TRUE(grows(process, Duration::millis(1'100)));
   machine_.world().node(0).step_boot(kPermit);
   EXPECT_FALSE(grows(process, Duration::seconds(2)));
+}
+
+TEST_F(WorkerPermits, a_request_that_was_under_way_while_the_machine_slept_counts_from_before) {
+  order_.witnesses.clear();
+  FakeProcess& process = *run_assignment(order_);
+  one_.gives_permits = false;
+  machine_.run_for(kPermit / 2);
+  const Instant asked = runtime_.boot_now();
+  machine_.world().node(0).step_boot(Duration::seconds(1));
+  dispatch::Noted answer;
+  answer.permits.push_back({"j1", dispatch::JobFence(1), {}});
+  service_->on_report_noted("m1", asked, answer);
+  EXPECT_EQ(process.permits.back(), asked + kPermit);
+}
+
+TEST_F(WorkerPermits, a_witness_that_does_not_answer_gets_one_request_at_a_time) {
+  MuteService mute;
+  w3_.router.connect(cluster::message_type::kDispatch, mute);
+  run_assignment(order_);
+  managers_die();
+  until([&] { return mute.requests > 0; });
+  machine_.run_for(kPermit * 3);
+  EXPECT_GT(mute.requests, 3);
+  EXPECT_LE(mute.requests, kPermit * 3 / (kPermit / 3) + 1) << "each waits for a third of the permit";
+  w3_.router.disconnect(cluster::message_type::kDispatch);
 }
 
 TEST_F(WorkerPermits, the_end_of_a_process_that_somebody_killed_is_told) {

@@ -57,7 +57,9 @@ void ReportRound::tell_all() {
   });
   if (managers.empty()) return;
   const Instant asked = runtime_.boot_now();  // permits count from before the report
-  const std::string message = dispatch::encode(worker_.report());
+  dispatch::JobMessage message = worker_.report();
+  auto& report = std::get<dispatch::WorkerReport>(message);
+  report.number = ++number_;
   const Instant now = runtime_.now();
   for (const cluster::PeerAddress& manager : managers) {
     Line& line = lines_[manager.name];
@@ -67,20 +69,22 @@ void ReportRound::tell_all() {
       continue;
     }
     line.under_way = true;
-    scope_->spawn(tell(this, manager, message, asked));
+    report.heard = line.heard;
+    scope_->spawn(tell(this, manager, dispatch::encode(message), number_, asked));
   }
 }
 
-task<void> ReportRound::tell(ReportRound* self, cluster::PeerAddress manager, std::string message, Instant asked) {
+task<void> ReportRound::tell(ReportRound* self, cluster::PeerAddress manager, std::string message, uint64_t number,
+                             Instant asked) {
   const std::string name = manager.name;
   const uint16_t type = cluster::message_type::kDispatch;
   const auto answer = co_await self->links_.request(std::move(manager), type, wire::Priority::kControl,
                                                     std::move(message), kMaxReportAnswer, self->scope_->cancellation());
   self->lines_[name].under_way = false;
-  self->heard(name, asked, answer);
+  self->heard(name, number, asked, answer);
 }
 
-void ReportRound::heard(const std::string& manager, Instant asked, const Result<std::string>& answer) {
+void ReportRound::heard(const std::string& manager, uint64_t number, Instant asked, const Result<std::string>& answer) {
   if (!answer) return;  // the links have logged it
   const auto response = dispatch::decode_response(*answer);
   std::string complaint;
@@ -89,6 +93,7 @@ void ReportRound::heard(const std::string& manager, Instant asked, const Result<
                           [&](const dispatch::Noted& noted) {
                             Line& line = lines_[manager];
                             line.answered = runtime_.now();
+                            line.heard = number;
                             line.pacer.heard(line.answered, noted.pressure);
                             worker_.on_report_noted(manager, asked, noted);
                           },

@@ -41,12 +41,14 @@ class ReportRound {
   struct Line {
     bool under_way = false;
     Instant answered;
+    uint64_t heard = 0;  // the number of the report that was answered last
     resilience::Pacer pacer;
     std::string complaint;  // the last one
   };
   void tell_all();
-  static runtime::task<void> tell(ReportRound* self, cluster::PeerAddress manager, std::string message, Instant asked);
-  void heard(const std::string& manager, Instant asked, const Result<std::string>& answer);
+  static runtime::task<void> tell(ReportRound* self, cluster::PeerAddress manager, std::string message, uint64_t number,
+                                  Instant asked);
+  void heard(const std::string& manager, uint64_t number, Instant asked, const Result<std::string>& answer);
 
   runtime::Runtime& runtime_;
   cluster::PeerLinks& links_;
@@ -54,6 +56,7 @@ class ReportRound {
   WorkerService& worker_;
   Periodic rounds_;
   std::map<std::string, Line> lines_;
+  uint64_t number_ = 0;  // of the last report
   bool changed_ = false;
   runtime::Cancellation* nap_ = nullptr;
   runtime::Scope* scope_ = nullptr;  // while it runs

@@ -321,7 +321,8 @@ void WorkerService::on_report_noted(const std::string& manager, Instant asked, c
   state_changed();
   tell(event::ReportNoted{manager});
   for (const dispatch::Noted::Permit& permit : answer.permits) {
-    tell(event::PermitGiven{permit.job, manager, permit.fence, on_steady_clock(asked), permit.denied});
+    tell(event::PermitGiven{permit.job, manager, permit.fence, on_steady_clock(asked), permit.denied, permit.witnesses,
+                            permit.witnesses_since});
   }
 }
 

@@ -46,6 +46,11 @@ void CarelessService::on_request(link::Connection& connection, const wire::Inbou
     offer->order.permit = dispatch::JobRules().permit;
     changed = true;
   }
+  auto* const taking = std::get_if<dispatch::TakeOverMessage>(&*message);
+  if (taking != nullptr && stage_.is("follower-starts-unconfirmed")) {
+    taking->waits = false;
+    changed = true;
+  }
   if (auto* const window = std::get_if<dispatch::WindowMessage>(&*message); window && stage_.is("counts-twice"))
     changed = count_twice(*window);
   if (!changed) return real_.on_request(connection, request);

@@ -18,7 +18,7 @@ class CarelessService final : public cluster::Service {
  public:
   // The mistakes of a worker and a manager with messages about jobs, and of a replica of the jobs' registers.
   static bool is_worker(const DatacenterStage& stage) {
-    return stage.is("forgets-denials") || stage.is("owner-does-not-wait");
+    return stage.is("forgets-denials") || stage.is("owner-does-not-wait") || stage.is("follower-starts-unconfirmed");
   }
   static bool is_manager(const DatacenterStage& stage) { return stage.is("counts-twice"); }
   static bool is_replica(const DatacenterStage& stage) {

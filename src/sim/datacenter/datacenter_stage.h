@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/callback.h"
 #include "core/base/host_port.h"
 #include "core/base/prng.h"
 #include "jobs/dispatch/job_record.h"
@@ -30,6 +31,8 @@ inline constexpr auto kDatacenterMistakes = std::to_array<Mistake>({
     {"permit-from-arrival", "a permit lasts from when it arrives, not from when it was asked for", "datacenter-fence"},
     {"owner-does-not-wait", "an owner moves parts before the permits that it gave have ended", "datacenter-fence"},
     {"forgets-denials", "a witness denies and gives permits all the same", "datacenter-fence"},
+    {"follower-starts-unconfirmed", "a follower begins before the assignment before it has confirmed its end",
+     "datacenter-fence"},
     {"offers-unkept", "an owner offers assignments before a majority keeps its record of them", "datacenter-pair"},
     {"gives-up-unkept", "an owner gives assignments up before a majority keeps its record of it", "datacenter-pair"},
     {"counts-twice", "a manager counts some of the reports twice"},
@@ -97,7 +100,8 @@ struct DatacenterStage {
   std::vector<ContextStory> contexts;
   bool assignments_fail = false;  // some assignments fail
   uint32_t owners = 0;
-  std::string violation;  // that a process has seen itself
+  std::string violation;          // that a process has seen itself
+  Callback<void()> on_take_over;  // called when an assignment is ordered to take over from another one
 };
 
 }  // namespace bellwether::sim

@@ -406,10 +406,14 @@ struct DatacenterWorldOf final : DatacenterWorld {
 struct FenceWorld : DatacenterWorld {
   explicit FenceWorld(const RunSettings& settings) : DatacenterWorld(settings, Size::kFence) {}
 
-  // Of each part, the target lacks at most `most` of the load if this fault is carried out.
+  // Of each part, the target lacks at most `most` of the load if this fault is carried out. A job that began when its
+  // manager knew of one or two workers has a single witness for a moment, which waits for itself.
   bool most(Duration most, bool struck) {
-    if (struck) most_ += most;
-    return struck;
+    if (!struck) return false;
+    const dispatch::JobRecord& record = stage_.jobs.front()->record;
+    most_ += most;
+    is_settled_ = is_settled_ && record.witnesses.size() >= witnesses_ && record.witnesses_before.empty();
+    return true;
   }
   bool strike_owner(bool (MachineWorld::*fault)(Node&)) {
     DatacenterPlace* const place = workers_break_.owner();
@@ -437,8 +441,7 @@ struct FenceWorld : DatacenterWorld {
       return fail(
           fmt::format("ST-10: after the faults the job is {}: {}", to_string(job.record.state), job.record.why));
     }
-    // A job that began when its manager knew of one or two workers has a single witness, which waits for itself.
-    if (job.record.witnesses.size() < witnesses_) return;
+    if (!is_settled_) return;
     expect_at_most(most_, most_missing(job), "that the target lacks of a part");
     if (holds()) expect_at_most(most_ + unreported_, reported_lost(job), "of the run that the report calls lost");
   }
@@ -458,6 +461,7 @@ struct FenceWorld : DatacenterWorld {
   Duration most_;
   Duration unreported_;        // of the losses in the report, beyond that
   std::size_t witnesses_ = 3;  // a majority of so many survives the faults
+  bool is_settled_ = true;     // it had them at each fault
   std::size_t runners_ = 1;    // of so many one survives, and can tell the next owner the clock of the run
 };
 
@@ -505,11 +509,13 @@ constexpr int64_t kNothing = 0;
 constexpr int64_t kLostOfChild = 1500;
 constexpr int64_t kLostOfDead = 3000;
 constexpr int64_t kLostOfSilent = 5000;
-// Its reports still reach the owner, which cannot know that no answer arrives, until it has stopped by itself.
-constexpr int64_t kLostOfDeaf = 10000;
+constexpr int64_t kLostWithOwner = kForAnotherOwner.ns() / 1'000'000;  // nobody tells the follower to go
 template <int64_t kMost, auto kFault>
 bool strike_alone(FenceWorld& w) {
   return w.most(Duration::millis(kMost), w.strike(kFault));
+}
+bool strike_owner_alone(FenceWorld& w) {
+  return w.most({}, w.strike_owner(w.now().ns() % 2 == 0 ? &MachineWorld::kill : &MachineWorld::pause));
 }
 constexpr auto kFenceFaults = std::to_array<Fault<FenceWorld>>({
     {2, "the process of a worker is killed", &strike_alone<kLostOfDead, &OfWorkers::kill_process>},
@@ -520,15 +526,15 @@ constexpr auto kFenceFaults = std::to_array<Fault<FenceWorld>>({
     {1, "a worker is slow", &strike_alone<kLostOfSilent, &OfWorkers::slow_down>},
     {1, "the process of an assignment is killed", &strike_alone<kLostOfChild, &OfWorkers::kill_child>},
     {2, "a worker is cut off", &strike_alone<kLostOfSilent, &OfWorkers::cut_off>},
-    {1, "nothing reaches a worker", &strike_alone<kLostOfDeaf, &OfWorkers::cut_its_inputs>},
+    {1, "nothing reaches a worker", &strike_alone<kLostOfSilent, &OfWorkers::cut_its_inputs>},
     {1, "nothing leaves a worker", &strike_alone<kLostOfSilent, &OfWorkers::cut_its_outputs>},
     {2, "a worker and the owner of its job are cut off from each other",
      &strike_alone<kLostOfSilent, &OfWorkers::cut_from_owner>},
     {1, "a worker is cut off from the other workers", &strike_alone<kNothing, &OfWorkers::cut_from_workers>},
-    {2, "the owner of a job is killed or paused",
-     [](FenceWorld& w) {
-       return w.most({}, w.strike_owner(w.now().ns() % 2 == 0 ? &MachineWorld::kill : &MachineWorld::pause));
-     }},
+    {4, "a worker leaves, and one is cut off from the owner", &strike_alone<kLostOfSilent, &OfWorkers::leave_and_cut>},
+    {2, "a worker leaves, and the owner is killed meanwhile",
+     &strike_alone<kLostWithOwner, &OfWorkers::leave_and_kill_owner>},
+    {2, "the owner of a job is killed or paused", &strike_owner_alone},
     {1, "all managers lose their power", [](FenceWorld& w) { return w.most({}, w.strike_all_managers()); }},
 });
 

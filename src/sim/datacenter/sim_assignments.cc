@@ -108,6 +108,8 @@ class SimAssignment final : public node::AssignmentProcess {
     // One that continues another makes up for nothing.
     sent_ = start + resume_at;
     if (story_.resumed) sent_ = std::max(sent_, runtime_.now());
+    const Callback<void()>& taking_over = all_.place_.stage->on_take_over;
+    if (start + resume_at > runtime_.now() && story_.resumed && taking_over) taking_over();
     began_ = sent_;
     story_.begins_at = sent_ - start_;
     sends_after_ = all_.place_.home.now();

@@ -78,7 +78,8 @@ void WorkerFaults::stutter(DatacenterPlace& place, Instant end) {
   world_.after(home_.draw(Duration::millis(100), Duration::millis(900)), [this, &place, end, fault = slow_] {
     if (fault != slow_) return;
     place.machine.resume();
-    world_.after(home_.draw(Duration::millis(5), Duration::millis(100)), [this, &place, end, fault] {
+    // Most answers come after it has lost its turn again.
+    world_.after(home_.draw(Duration::micros(100), Duration::millis(3)), [this, &place, end, fault] {
       if (fault == slow_) stutter(place, end);
     });
   });
@@ -149,8 +150,33 @@ bool WorkerFaults::cut_from_workers() {
   return true;
 }
 
+bool WorkerFaults::leave(bool kills_owner) {
+  leaving_ = busy();
+  kills_owner_ = kills_owner;
+  if (leaving_ == nullptr || !home_.ask_to_leave(*leaving_)) return false;
+  leaving_->stage->on_take_over = callback_to<&WorkerFaults::on_take_over>(*this);
+  return true;
+}
+
+void WorkerFaults::on_take_over() {
+  DatacenterPlace* const place = home_.prng().chance(0.3) ? busy() : leaving_;
+  if (leaving_ == nullptr || place == nullptr) return;
+  leaving_ = nullptr;
+  const Duration after = home_.draw(Duration::zero(), Duration::millis(home_.prng().chance(0.7) ? 20 : 1'500));
+  world_.after(after, [this, place] {
+    DatacenterPlace* const by = owner();
+    if (by == nullptr) return;
+    if (kills_owner_) {
+      home_.kill(by->machine);
+    } else {
+      home_.cut(place->machine, by->machine, true);
+    }
+  });
+}
+
 void WorkerFaults::end() {
   ++slow_;
+  leaving_ = nullptr;
   for (const auto& place : places_) {
     if (place->assignments != nullptr) place->assignments->thaw();
   }

@@ -34,6 +34,10 @@ class WorkerFaults {
   // From the owner of a job, while all others reach both.
   bool cut_from_owner();
   bool cut_from_workers();
+  // A worker is asked to leave. In the midst of its hand-over a worker is cut off from the owner, or the owner is
+  // killed.
+  bool leave_and_cut() { return leave(false); }
+  bool leave_and_kill_owner() { return leave(true); }
 
   // The manager that owns most jobs; nullptr: none owns any.
   DatacenterPlace* owner() const;
@@ -45,11 +49,15 @@ class WorkerFaults {
   bool cut(bool inputs, bool outputs);
   void go_on_later(DatacenterPlace& place, Duration after);
   void stutter(DatacenterPlace& place, Instant end);
+  bool leave(bool kills_owner);
+  void on_take_over();
 
   MachineWorld& home_;
   World& world_;
   const Places& places_;
-  uint64_t slow_ = 0;  // faults of this kind that are over, and the present one
+  DatacenterPlace* leaving_ = nullptr;  // until somebody takes over from it
+  bool kills_owner_ = false;            // then
+  uint64_t slow_ = 0;                   // faults of this kind that are over, and the present one
 };
 
 }  // namespace bellwether::sim

@@ -60,7 +60,9 @@ class RecordWriter {
     assignments(from.assignments);
     losses(from.losses);
     if (!from.findings.empty()) findings(from.findings);
-    if (!from.witnesses.empty()) witnesses(from.witnesses);
+    if (!from.witnesses.empty()) witnesses(from.witnesses, *to_.mutable_witnesses());
+    if (!from.witnesses_before.empty()) witnesses(from.witnesses_before, *to_.mutable_witnesses_before());
+    to_.set_witnesses_since(from.witnesses_since);
     events(from.events);
   }
 
@@ -150,8 +152,7 @@ class RecordWriter {
     column(from, to.mutable_worker(), [this](const auto& one) { return text(one.worker); });
   }
 
-  void witnesses(const std::vector<Witness>& from) {
-    auto& to = *to_.mutable_witnesses();
+  void witnesses(const std::vector<Witness>& from, wire::RecordWitnesses& to) {
     for (const Witness& one : from) to.add_worker(text(one.worker));
     column(from, to.mutable_life(), [](const auto& one) { return one.life; });
   }
@@ -205,7 +206,9 @@ class RecordReader : public FieldReader {
     assignments(out.assignments);
     losses(out.losses);
     findings(out.findings);
-    witnesses(out.witnesses);
+    witnesses(from_.witnesses(), out.witnesses);
+    witnesses(from_.witnesses_before(), out.witnesses_before);
+    out.witnesses_since = from_.witnesses_since();
     events(out.events);
     return out;
   }
@@ -344,8 +347,7 @@ class RecordReader : public FieldReader {
     column(from.worker(), to, [this](auto& one, uint32_t value) { one.worker = text(value); });
   }
 
-  void witnesses(std::vector<Witness>& to) {
-    const auto& from = from_.witnesses();
+  void witnesses(const wire::RecordWitnesses& from, std::vector<Witness>& to) {
     make(from.worker_size(), kMaxWitnesses, to);
     column(from.worker(), to, [this](auto& one, uint32_t value) { one.worker = text(value); });
     column(from.life(), to, [](auto& one, uint64_t value) { one.life = value; });
@@ -361,7 +363,7 @@ class RecordReader : public FieldReader {
 
   // Of workflows, two of each assignment, of losses, events, findings and witnesses; further ones belong to nothing.
   static constexpr std::size_t kMaxTexts =
-      kMaxWorkflows + 2 * kMaxAssignments + kMaxLosses + 2 * kMaxJobEvents + plan::kMaxFindings + kMaxWitnesses;
+      kMaxWorkflows + 2 * kMaxAssignments + kMaxLosses + 2 * kMaxJobEvents + plan::kMaxFindings + 2 * kMaxWitnesses;
 
   const wire::JobRecord& from_;
   std::vector<std::string> texts_;

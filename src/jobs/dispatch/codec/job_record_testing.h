@@ -76,7 +76,7 @@ inline std::string with_wild_texts(std::string bytes, std::string_view fit_mark,
 // A new part breaks the build here; draw it below, too.
 inline void count_parts(const JobRecord& record, const WorkflowRecord& workflow, const AssignmentRecord& assignment) {
   [[maybe_unused]] const auto& [a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19,
-                                a20, a21, a22] = record;
+                                a20, a21, a22, a23, a24] = record;
   [[maybe_unused]] const auto& [b1, b2, b3, b4, b5, b6, b7] = workflow;
   [[maybe_unused]] const auto& [c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, c15, c16, c17, c18, c19,
                                 c20] = assignment;
@@ -145,6 +145,8 @@ inline JobRecord AnyRecord::record() {
   }
   for (std::size_t i = small(kMaxWitnesses); i > 0; --i)
     out.witnesses.push_back({flip() ? "w1" : name(), prng_.next() | 1});
+  for (std::size_t i = small(kMaxWitnesses); i > 0; --i) out.witnesses_before.push_back({name(), prng_.next() | 1});
+  out.witnesses_since = small(1'000'000);
   return out;
 }
 

@@ -62,7 +62,7 @@ constexpr auto kDescription<WorkerReport> = describe<WorkerReport, &wrong_report
     field<&WorkerReport::free>(3), field<&WorkerReport::takes_work>(4), field<&WorkerReport::healthy>(5),
     field<&WorkerReport::state>(6, kText), field<&WorkerReport::reason>(7, kText),
     field<&WorkerReport::held>(8, list(kMaxHeldAssignments)), field<&WorkerReport::leaves>(9),
-    field<&WorkerReport::permits>(10));
+    field<&WorkerReport::permits>(10), field<&WorkerReport::number>(11), field<&WorkerReport::heard>(12));
 
 template <>
 constexpr auto kDescription<WindowMessage> = describe<WindowMessage, &wrong_window>(
@@ -109,6 +109,7 @@ constexpr auto kDescription<Offer> = describe<Offer, &wrong_offer>(
     field<&Offer::order, &AssignmentOrder::iterations>(19), field<&Offer::order, &AssignmentOrder::vus>(20),
     field<&Offer::order, &AssignmentOrder::permit>(21, kSpan),
     field<&Offer::order, &AssignmentOrder::witnesses>(22, list(kMaxWitnesses)),
+    field<&Offer::order, &AssignmentOrder::witnesses_since>(23),
     field<&Offer::order, &AssignmentOrder::life>(24, fixed()));
 
 template <>
@@ -121,7 +122,8 @@ template <>
 constexpr auto kDescription<TakeOverMessage> =
     describe<TakeOverMessage>("a take-over message of an assignment", field<&TakeOverMessage::job>(1, kJob),
                               field<&TakeOverMessage::fence>(2, kFence), field<&TakeOverMessage::assignment>(3, kSome),
-                              field<&TakeOverMessage::clock>(4, kClock), field<&TakeOverMessage::from>(5, kSecond));
+                              field<&TakeOverMessage::clock>(4, kClock), field<&TakeOverMessage::from>(5, kSecond),
+                              field<&TakeOverMessage::waits>(6));
 
 template <>
 constexpr auto kDescription<HandOverMessage> =

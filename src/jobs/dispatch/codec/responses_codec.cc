@@ -47,7 +47,8 @@ constexpr Rule kSum = at_most(ingest::kMaxCount * kMaxAssignments);
 template <>
 constexpr auto kDescription<Noted::Permit> = describe<Noted::Permit>(
     "a permit of a job", field<&Noted::Permit::job>(1, kJob), field<&Noted::Permit::fence>(2, kFence),
-    field<&Noted::Permit::denied>(3, list(kMaxHeldAssignments, kSome)));
+    field<&Noted::Permit::denied>(3, list(kMaxHeldAssignments, kSome)),
+    field<&Noted::Permit::witnesses>(4, list(kMaxWitnesses)), field<&Noted::Permit::witnesses_since>(5));
 
 template <>
 constexpr auto kDescription<Noted> = describe<Noted>("a note", field<&Noted::pressure>(1, kPressure),
