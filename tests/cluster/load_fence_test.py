@@ -181,7 +181,8 @@ class Cuts(Test):
         self.meet(cut_off(both=False), most=5)
 
     def test_a_worker_hears_nobody(self):
-        self.meet(cut_off(both=False, hears=False), most=5)
+        # 2 s until the owner knows it, and the permit of that time; it does not deliver what it measures meanwhile.
+        self.meet(cut_off(both=False, hears=False), most=7)
 
     def test_a_worker_and_the_owner_are_cut_off_from_each_other(self):
         self.meet(lambda cluster, worker, owner: away(cluster, worker, owner), most=5)

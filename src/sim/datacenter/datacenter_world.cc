@@ -459,7 +459,8 @@ struct FenceWorld : DatacenterWorld {
   }
 
   Duration most_;
-  Duration unreported_;        // of the losses in the report, beyond that
+  // Of the losses in the report, beyond that: the second in which a worker fails does not arrive.
+  Duration unreported_ = Duration::seconds(1);
   std::size_t witnesses_ = 3;  // a majority of so many survives the faults
   bool is_settled_ = true;     // it had them at each fault
   std::size_t runners_ = 1;    // of so many one survives, and can tell the next owner the clock of the run
@@ -514,6 +515,12 @@ template <int64_t kMost, auto kFault>
 bool strike_alone(FenceWorld& w) {
   return w.most(Duration::millis(kMost), w.strike(kFault));
 }
+// What it does until its permit ends it does not report: it waits for an answer to its last report.
+bool deafen_alone(FenceWorld& w) {
+  if (!strike_alone<kLostOfSilent, &OfWorkers::cut_its_inputs>(w)) return false;
+  w.unreported_ += dispatch::JobRules().silence;
+  return true;
+}
 bool strike_owner_alone(FenceWorld& w) {
   return w.most({}, w.strike_owner(w.now().ns() % 2 == 0 ? &MachineWorld::kill : &MachineWorld::pause));
 }
@@ -526,7 +533,7 @@ constexpr auto kFenceFaults = std::to_array<Fault<FenceWorld>>({
     {1, "a worker is slow", &strike_alone<kLostOfSilent, &OfWorkers::slow_down>},
     {1, "the process of an assignment is killed", &strike_alone<kLostOfChild, &OfWorkers::kill_child>},
     {2, "a worker is cut off", &strike_alone<kLostOfSilent, &OfWorkers::cut_off>},
-    {1, "nothing reaches a worker", &strike_alone<kLostOfSilent, &OfWorkers::cut_its_inputs>},
+    {1, "nothing reaches a worker", &deafen_alone},
     {1, "nothing leaves a worker", &strike_alone<kLostOfSilent, &OfWorkers::cut_its_outputs>},
     {2, "a worker and the owner of its job are cut off from each other",
      &strike_alone<kLostOfSilent, &OfWorkers::cut_from_owner>},

@@ -19,16 +19,12 @@ bool has(const dispatch::PartRange& parts, uint32_t part) {
 // Arrivals are planned of workflows with a duration whose iterations nobody counts.
 bool has_arrivals(const dispatch::WorkflowSpec& spec) { return spec.length > Duration::zero() && !spec.counted; }
 
-// The second continues the first at the moment that both have confirmed, each by its own view of the workflow's clock.
+// The second continues the first at a moment of the plan, each by its own view of the workflow's clock. Perhaps it
+// does, if the client that has this record has not heard of it yet.
 bool hands_over(const dispatch::JobRecord& record, uint32_t first, uint32_t second) {
-  const auto find = [&](uint32_t id) {
-    return std::find_if(record.assignments.begin(), record.assignments.end(),
-                        [id](const AssignmentRecord& one) { return one.id.value() == id; });
-  };
-  const auto from = find(first);
-  const auto to = find(second);
-  return from != record.assignments.end() && from->handed_over && to != record.assignments.end() &&
-         to->follows.value() == first;
+  const auto to = std::find_if(record.assignments.begin(), record.assignments.end(),
+                               [second](const AssignmentRecord& one) { return one.id.value() == second; });
+  return to == record.assignments.end() || to->follows.value() == first;
 }
 
 std::string overlap_of(const JobStory& job, uint32_t first, uint32_t second) {
