@@ -192,8 +192,7 @@ void JobOwner::replicas_are(Instant now, const ReplicaIds& replicas, OwnerEffect
   check(peers_.size() <= kMaxReplicas, "replicas are validated");
   if (!asking_) return;
   if (state_ == State::kPreparing) return prepare(now, out);
-  send(out);
-  judge(now, out);
+  ask(now, question_.body, out);
 }
 
 void JobOwner::answered(Instant now, const JobAnswered& answered, OwnerEffects& out) {

@@ -57,8 +57,8 @@ struct Withdraw {
 // A peer refused us because of a lease, which has been given back.
 struct JobFreed {};
 struct JobTick {};
-// The set of replicas has changed. Those that stay keep what they granted, except that a takeover asks all again: a
-// promise comes with the newest value of its replica, which may have read newer ones for the new set.
+// The set of replicas has changed. What is under way is asked again of all: a replica that granted it may have read
+// newer promises and values since, for the new set.
 struct ReplicasAre {
   ReplicaIds replicas;
 };
