@@ -259,9 +259,16 @@ class JobWorld {
       ingest_.told[id] = one.told;
       plan::Iterated& sum = ingest_.iterated[id];
       const bool last = one.end && one.told == one.end->last_number;
+      if (!one.iterations) {
+        sum = {.taken = one.rows.rows + one.told * TestAssignment::kPace, .pace = TestAssignment::kPace};
+        continue;
+      }
       const uint64_t ended =
           last ? one.iterated(one.end->ran) : one.iterated(Duration::seconds(static_cast<int64_t>(one.told)));
-      sum = {ended, ended - sum.ended, 0};
+      sum = {.ended = ended,
+             .begun = ended,
+             .taken = one.rows.rows + ended / one.parts.count,
+             .pace = TestAssignment::kPace};
     }
   }
   Instant second_of(uint64_t second) const { return *job_->zero() + Duration::seconds(static_cast<int64_t>(second)); }
@@ -409,6 +416,7 @@ class JobWorld {
     one.clock = begin.clock;
     one.began = std::max(now_, begin.clock);
     one.from = assignment.from;
+    one.rows = assignment.rows;
   }
   void stopped(AssignmentId id, AssignmentOutcome as) {
     for (auto& [name, worker] : workers_) {

@@ -405,8 +405,10 @@ WorkerKernel::Answered WorkerKernel::ask(const BeginMessage& message, const kern
                                                         named(message.assignment, message.job), message.from));
   }
   const uint64_t base = message.resumes ? assignment->order.base_second : message.from;
-  begin(*job, {{message.job, message.assignment}, now_ - message.clock, message.resumes, base, message.from, {}},
-        *assignment, out);
+  begin(
+      *job,
+      {{message.job, message.assignment}, now_ - message.clock, message.resumes, base, message.from, {}, message.rows},
+      *assignment, out);
   return Noted{};
 }
 
@@ -429,8 +431,8 @@ WorkerKernel::Answered WorkerKernel::ask(const TakeOverMessage& message, const k
     BW_PROBE("worker: an assignment is told too late to take over");
     return refusal(Refusal::Kind::kStale, named(message.assignment, message.job) + " was told too late to take over");
   }
-  begin(*job, {{message.job, message.assignment}, now_ - message.clock, true, base, message.from, at}, *assignment,
-        out);
+  begin(*job, {{message.job, message.assignment}, now_ - message.clock, true, base, message.from, at, message.rows},
+        *assignment, out);
   return Noted{};
 }
 

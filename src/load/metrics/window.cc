@@ -185,6 +185,9 @@ void WorkflowWindow::merge(const WorkflowWindow& other) {
   dropped += other.dropped;
   vus_active += other.vus_active;
   vus_allocated += other.vus_allocated;
+  begun += other.begun;
+  taken = std::max(taken, other.taken);
+  pace = std::max(pace, other.pace);
   iteration.merge(other.iteration);
   start_lag.merge(other.start_lag);
 }
@@ -192,6 +195,7 @@ void WorkflowWindow::merge(const WorkflowWindow& other) {
 void WorkflowWindow::clear() {
   iterations = interrupted = scheduled = on_time = late = dropped = 0;
   vus_active = vus_allocated = 0;
+  begun = taken = pace = 0;
   iteration.clear();
   start_lag.clear();
 }

@@ -169,8 +169,13 @@ struct WorkflowWindow {
   uint64_t dropped = 0;       // open model: no virtual user was free
   int64_t vus_active = 0;     // gauge, the most at once in the window
   int64_t vus_allocated = 0;  // gauge
-  Histogram iteration;        // duration of completed iterations
-  Histogram start_lag;        // open model: due → started
+  // On a cluster, for the assignment that goes on with a part (plan::Iterated): the iterations that began; of the part
+  // with the most, the rows taken since the start of the run, and its pace.
+  uint64_t begun = 0;
+  uint64_t taken = 0;
+  uint64_t pace = 0;
+  Histogram iteration;  // duration of completed iterations
+  Histogram start_lag;  // open model: due → started
 
   void merge(const WorkflowWindow& other);
   void clear();

@@ -130,6 +130,8 @@ class RecordWriter {
     column(from, to.mutable_extended_ns(), [](const auto& one) { return one.extended.ns(); });
     column(from, to.mutable_iterations(), [](const auto& one) { return one.iterations; });
     column(from, to.mutable_left(), [](const auto& one) { return one.left; });
+    column(from, to.mutable_rows(), [](const auto& one) { return one.rows.rows; });
+    column(from, to.mutable_rows_at_ns(), [](const auto& one) { return one.rows.at.ns(); });
   }
 
   void losses(const std::vector<plan::Loss>& from) {
@@ -282,6 +284,8 @@ class RecordReader : public FieldReader {
     column(from.handed_over(), to, [this](auto& one, uint32_t value) { one.handed_over = flag(value); });
     column(from.iterations(), to, [](auto& one, uint64_t value) { one.iterations = value; });
     column(from.left(), to, [](auto& one, uint64_t value) { one.left = value; });
+    column(from.rows(), to, [](auto& one, uint64_t value) { one.rows.rows = value; });
+    column(from.rows_at_ns(), to, [this](auto& one, int64_t value) { one.rows.at = span(value); });
   }
 
   void workers(std::vector<AssignmentRecord>& to) {

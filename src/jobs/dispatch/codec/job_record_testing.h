@@ -78,8 +78,8 @@ inline void count_parts(const JobRecord& record, const WorkflowRecord& workflow,
   [[maybe_unused]] const auto& [a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19,
                                 a20, a21, a22] = record;
   [[maybe_unused]] const auto& [b1, b2, b3, b4, b5, b6, b7] = workflow;
-  [[maybe_unused]] const auto& [c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, c15, c16, c17, c18, c19] =
-      assignment;
+  [[maybe_unused]] const auto& [c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, c15, c16, c17, c18, c19,
+                                c20] = assignment;
 }
 
 inline AssignmentRecord AnyRecord::assignment_record(std::size_t workflows) {
@@ -103,6 +103,7 @@ inline AssignmentRecord AnyRecord::assignment_record(std::size_t workflows) {
   out.extended = span();
   out.iterations = prng_.next() >> prng_.below(64);
   out.left = number(out.iterations);
+  out.rows = {prng_.next() >> prng_.below(64), span()};
   return out;
 }
 
