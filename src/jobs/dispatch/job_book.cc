@@ -243,10 +243,10 @@ constexpr Duration kClocksDiffer = Duration::millis(500);
 uint64_t JobBook::unreported(const AssignmentRecord& assignment, Duration by) const {
   const auto numbers = applied.find(assignment.id);
   const auto told = iterated.find(assignment.id);
-  const Duration since = by - seconds(assignment.from + (numbers == applied.end() ? 0 : numbers->second));
+  const Duration silence = by - seconds(assignment.from + (numbers == applied.end() ? 0 : numbers->second));
   return plan::begun_within(told == iterated.end() ? 0 : told->second.pace,
                             plan::users_of_part(spec[assignment.workflow].vus, assignment.parts.of),
-                            std::max(since, Duration::zero()) + kClocksDiffer);
+                            std::max(silence, Duration::zero()) + kClocksDiffer);
 }
 
 // The end of a process that was killed says nothing about its time.
@@ -276,8 +276,8 @@ plan::RowPoint JobBook::rows_before(Instant now, const AssignmentRecord& assignm
   for (const uint32_t part : parts_of(assignment.parts)) {
     const AssignmentRecord* last = nullptr;
     for (const AssignmentRecord& one : record.assignments) {
-      const bool over = one.state == AssignmentState::kGone || one.handed_over;
-      if (one.id != assignment.id && has_part(one, assignment.workflow, part) && one.streams && over) last = &one;
+      const bool ceded = one.state == AssignmentState::kGone || one.handed_over;
+      if (one.id != assignment.id && has_part(one, assignment.workflow, part) && one.streams && ceded) last = &one;
     }
     if (last == nullptr) continue;
     if (!most) most = last->rows;
