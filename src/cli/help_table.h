@@ -130,7 +130,7 @@ inline constexpr HelpRow kHelpRows[] = {
      "    --set cores=3\n"
      "bellwether worker --config w1.yaml --trust-keys load.pub"},
     {"worker drain", "Make a worker finish its work, leave the cluster, and end", "bellwether worker drain w1"},
-    {"node", "Run a node of a cluster: member, voter, gate, manager or worker",
+    {"node", "Run a node of a cluster: member, voter, manager or worker",
      "openssl rand -base64 32 > secret && chmod 600 secret\n"
      "bellwether node --config m1.yaml --first-start\n"
      "bellwether node --set cluster=demo --set name=w1 --set role=worker --set seeds=10.0.0.1 \\\n"

@@ -9,6 +9,8 @@ from pathlib import Path
 from lib import jobs, nodes
 from lib.world import until
 
+REDISTRIBUTED = 5  # seconds, in which the load of a dead worker continues elsewhere
+
 
 class Managers(jobs.Test):
     def test_the_leader_that_has_the_job_is_killed(self):
@@ -82,6 +84,11 @@ class Managers(jobs.Test):
 
 
 class Workers(jobs.Test):
+    def assert_redistributed(self, result):
+        """Each loss that is written down is short."""
+        for lost in result["lost"]:
+            self.assertLessEqual(lost["to"] - lost["from"], REDISTRIBUTED, result["lost"])
+
     def lose_one(self, cluster, scenario):
         """A run of which a worker was killed: (exit code, result, who it was)."""
         client = cluster.run_on_all(2, scenario)
@@ -98,6 +105,7 @@ class Workers(jobs.Test):
         [lost] = result["lost"]
         self.assertEqual(lost["ratio"], 0.25)
         self.assertIn("'w2'", lost["cause"])
+        self.assert_redistributed(result)
         missing = 800 - result["totals"]["requests"]
         self.assertGreaterEqual(missing, 0)
         self.assertLessEqual(missing, (lost["to"] - lost["from"]) * 20 + 20)
@@ -129,6 +137,7 @@ class Workers(jobs.Test):
         cluster.start("w2")
         result = self.ended(client, jobs.LOST)
         self.assertEqual({one["ratio"] for one in result["lost"]}, {0.5})
+        self.assert_redistributed(result)
         self.assert_steady(result, 10)
         cluster.all_free()
 

@@ -151,7 +151,7 @@ class Secrets(nodes.Test):
         # One that was away meanwhile has the old secret still. It is told what may be wrong, and is let in afterwards.
         cluster.start("w2", join_limit="15s")
         self.assertEqual(cluster.running["w2"].wait(), 1)
-        self.assertIn("probable causes: another secret", cluster.running["w2"].tail())
+        self.assertIn("probable causes: its secret differs from this node's", cluster.running["w2"].tail())
         cluster.start("w2", secret={"file": str(new)})
         cluster.all_alive([*running, "w2"])
         # And so is one that is started again with the new one in its file.

@@ -56,6 +56,21 @@ class CommandLoad(Served):
             self.assert_refused(run, words)
         self.assertEqual(self.server.requests, [])
 
+    def test_a_rate_of_a_workflow_is_of_the_time_in_which_it_ran(self):
+        steps = f"steps: {{s: {{http: {{get: '{self.server.url}/'}}}}}}"
+        text = f"""workflows:
+  first: {{rate: 50/s, duration: 1s, vus: 20, {steps}}}
+  second: {{rate: 50/s, duration: 1s, vus: 20, start_time: 2s, {steps}}}
+thresholds:
+  http_reqs: rate<40
+  "http_reqs{{workflow:first}}": rate>=45
+  "http_reqs{{step:second.s}}": rate>=45
+  "iterations{{workflow:second}}": rate>=45
+"""
+        run = self.load(text)
+        for step in run.result["steps"].values():
+            self.assertGreaterEqual(step["rate_per_s"], 45)
+
     def test_tags_of_the_run_are_in_its_result_and_thresholds_select_them(self):
         text = TWO.format(url=self.server.url) + 'thresholds: {"http_reqs{build:7}": "count>=2"}\n'
         run = self.load(text, "-n", "1", "--tag", "build=7", "--tag", "branch=main", "--out",
@@ -138,13 +153,15 @@ workflows:
 
     def test_the_request_log_has_a_row_for_each_request(self):
         log = self.folder / "log.csv"
-        run = self.load(TWO.format(url=self.server.url), "-n", "5", "--request-log", log, "--cores", "2")
+        run = self.load(TWO.format(url=self.server.url), "-n", "5", "--request-log", log, "--cores", "2", "--tag",
+                        "build=7")
         rows = list(csv.DictReader(log.open()))
         self.assertEqual(len(rows), run.totals["requests"])
         self.assertEqual(sorted((row["workflow"], row["step"]) for row in rows), [("a", "s")] * 5 + [("b", "s")] * 5)
         self.assertEqual(sorted(row["iteration"] for row in rows if row["workflow"] == "a"), list("01234"))
         for row in rows:
             self.assertEqual((row["vu"], row["status"], row["failed"], row["error"]), ("1", "200", "false", ""))
+            self.assertIn("build=7", row["tags"].split(";"))
             self.assertRegex(row["time"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$")
             self.assertGreaterEqual(int(row["response_us"]), int(row["service_us"]))
         self.assertEqual(sum(int(row["bytes_received"]) for row in rows), run.totals["bytes_received"])

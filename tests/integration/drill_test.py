@@ -175,7 +175,10 @@ class Attached(Drill):
         self.assert_refused(self.attached("--fault", "cut"), "--break-with")
         self.assert_refused(self.finish(self.drill(self.policy, "--pid", "a=77")), "--attach")
         self.assert_refused(self.attached("--pid", "a=x"), "HOLDER=PID")
-        run = self.attached("--rounds", "1")
+        self.assert_refused(self.attached("--rounds", "1"), "--contenders N")
+        self.assert_refused(self.attached("--rounds", "1", *self.pids), "1 round would kill", "1 candidate,")
+        self.assert_refused(self.attached("--rounds", "3", "--contenders", "3"), "3 rounds would kill", "3 candidates,")
+        run = self.attached("--rounds", "1", "--contenders", "2")
         self.assertIn("--pid", run.err)
         self.assertIsNone(self.found["c0"].poll())
 
@@ -205,8 +208,9 @@ class Attached(Drill):
         self.policy = self.sheet()
         for _ in range(2):
             self.start("loops", "run", self.policy, "--on-tick", "r=true", "--trust-empty")
-        run = self.attached("--rounds", "1")
+        run = self.attached("--contenders", "2")
         self.assertEqual(run.code, 0, run)
+        self.assertEqual(len(self.read()["rounds"]), 1, "the default leaves one candidate")
 
     def test_commands_of_the_operator_break_and_repair(self):
         self.contenders(2)

@@ -147,7 +147,7 @@ class LocalCluster(local_nodes.Test):
                 f"listen=127.0.0.1:{free_port()}", "--set", f"secret.file={secret}")
         run = self.bellwether(*node, "--set", f"seeds={address}", "--set", "join_limit=3s")
         self.assertEqual(run.code, NO, run)
-        for word in ("within join_limit", f"{address} (seed): refused", "another secret", "secret.file", "--found"):
+        for word in ("within join_limit", f"{address} (seed): refused", "its secret differs", "secret.file", "--found"):
             self.assertIn(word, run.err)
         process = self.start(*node, "--set", f"seeds=127.0.0.1:1,no-such-host.invalid:7", "-v")
         lines = product.Reader(process.stderr)

@@ -155,12 +155,12 @@ end)
         run = self.one("""
 w:step("a", function()
   local doc = http.get("/doc"):json()
-  print("a", 1, true, {1, 2}, doc[1], doc[2])
+  print("a   b", 1, true, {1, 2}, doc[1], doc[2])
 end)
 """)
         self.assertEqual([event["detail"] for event in run.events],
-                         ["w.a: a 1 true [1,2] 9007199254740993 null"])
-        self.assertIn("a 1 true [1,2] 9007199254740993 null", run.out)
+                         ["w.a: a   b 1 true [1,2] 9007199254740993 null"])
+        self.assertIn("a   b 1 true [1,2] 9007199254740993 null", run.out)
 
     def test_hashes_and_encodings(self):
         self.one("""

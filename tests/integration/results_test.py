@@ -139,6 +139,31 @@ workflows:
         self.results("compare", fast["id"], slow["id"], *wide)
         self.results("compare", slow["id"], fast["id"], *wide)
 
+    def test_a_run_that_dropped_arrivals_is_worse_than_one_that_did_not(self):
+        scenario = self.write("drops.yaml", """\
+workflows:
+  main:
+    rate: 60/s
+    duration: 8500ms
+    vus: "${VUS}"
+    steps: {get: {http: {get: "${BASE}/delay/30ms"}}}
+""")
+        target = self.start("target", "--listen", "127.0.0.1:0")
+        base = product.Reader(target.stdout).wait_for("http://").split()[2]
+        both = [self.start("run", scenario, "--ui", "none", "--set", f"BASE={base}", "--set", f"VUS={vus}")
+                for vus in (20, 1)]
+        for process in both:
+            self.finish(process)
+        whole, dropping = sorted(self.listed(), key=lambda run: -run["requests"])
+        # Of all figures only the drops are worse by more than this.
+        worse = json.loads(self.results("compare", whole["id"], dropping["id"], "--tolerance", "1000%", "--json",
+                                        code=product.THRESHOLDS).out)
+        row = {one["figure"]: one for one in worse["steps"][0]["differences"]}["dropped"]
+        self.assertEqual((row["before"], row["verdict"]), (0, "worse"))
+        self.assertGreater(row["after"], 0.1)
+        same = self.results("compare", whole["id"], whole["id"], "--tolerance", "1000%", "--errors", "1")
+        self.assertNotIn("dropped", same.out)
+
     def test_what_is_too_short_cannot_be_compared(self):
         self.run_short()
         self.assertIn("Nothing can be compared", self.results("compare", "last", "last", code=product.NO_SAMPLES).out)

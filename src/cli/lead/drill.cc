@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <optional>
 
 #include "cli/sources.h"
 #include "cli/verb.h"
@@ -40,6 +41,8 @@ struct DrillArguments {
   std::string fault = "kill";
   std::string report_file;
   std::vector<std::string> pids;
+  std::optional<std::size_t> rounds;
+  std::optional<std::size_t> contenders;
   bool yes = false;
   bool json = false;
 };
@@ -168,7 +171,23 @@ Status check_given(DrillArguments& given) {
                 "is what you want, say --yes",
                 options.rounds);
   }
-  return take_pids(given);
+  BW_RETURN_IF_ERROR(take_pids(given));
+  if (options.fault != lead::DrillFault::kKill || !options.repair_command.empty()) return {};
+  // Each round has one candidate less, and the last one has nobody to take over from it.
+  const std::size_t candidates = given.contenders.value_or(given.pids.size());
+  if (candidates == 0) {
+    return fail(Errc::kInvalid,
+                "how many candidates run now? Say --contenders N: a killed process stays dead unless --repair-with "
+                "COMMAND, or a supervisor, starts it again");
+  }
+  if (!given.rounds) options.rounds = std::min(options.rounds, candidates - 1);
+  if (options.rounds < 1 || options.rounds >= candidates) {
+    return fail(Errc::kInvalid,
+                "{} would kill as many of {}, and nobody could take over from the last: give fewer --rounds than "
+                "candidates (--contenders N, if more of them run), or --repair-with COMMAND if they are started again",
+                format_count(std::max<std::size_t>(options.rounds, 1), "round"), format_count(candidates, "candidate"));
+  }
+  return {};
 }
 
 Result<int> run_drill_command(DrillArguments& given) {
@@ -178,6 +197,8 @@ Result<int> run_drill_command(DrillArguments& given) {
   options.fault = given.fault == "kill"    ? lead::DrillFault::kKill
                   : given.fault == "pause" ? lead::DrillFault::kPause
                                            : lead::DrillFault::kCut;
+  options.rounds = given.rounds.value_or(options.rounds);
+  options.contenders = given.contenders.value_or(options.contenders);
   BW_RETURN_IF_ERROR(check_given(given));
   DrillReport report;
   const auto drill = [&](auto& runtime) {
@@ -264,8 +285,11 @@ void add_drill(CLI::App& app, int& exit_code) {
   add_text(command, "--via", given->via, "URL", "Store in place of the one in the sheet");
   add_choice(command, "--fault", given->fault, {"kill", "pause", "cut"},
              "kill (SIGKILL), pause (SIGSTOP beyond the TTL) or cut (from the store)");
-  command->add_option("--rounds", options.rounds, "Number of takeovers (default 5)")->check(CLI::Range(1, 1000));
-  command->add_option("--contenders", options.contenders, "Number of processes (default 3)")->check(CLI::Range(2, 50));
+  command->add_option("--rounds", given->rounds, "Number of takeovers (default 5)")->check(CLI::Range(1, 1000));
+  command
+      ->add_option("--contenders", given->contenders,
+                   "Number of processes (default 3); with --attach, of the candidates that run now")
+      ->check(CLI::Range(2, 50));
   add_text(
       command, "--load", options.command, "COMMAND",
       "A shell command that also runs in each tick, such as a short 'bellwether run' against what the loop works on");

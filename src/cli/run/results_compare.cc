@@ -103,7 +103,7 @@ Result<Batches> batches_of(Opened& run, const std::vector<std::string>& names) {
   std::vector<Batcher::Step> steps;
   for (const std::string& name : names) {
     for (std::size_t s = 0; s < run.plan.steps.size(); ++s) {
-      if (run.plan.steps[s].name == name) steps.push_back({name, s});
+      if (run.plan.steps[s].name == name) steps.push_back({name, s, run.plan.steps[s].workflow});
     }
   }
   Extent extent;
@@ -129,7 +129,7 @@ std::string signed_percent(double ratio) {
 
 std::string value_text(Figure figure, double value) {
   char out[40];
-  if (figure == Figure::kErrors) {
+  if (figure == Figure::kErrors || figure == Figure::kDropped) {
     std::snprintf(out, sizeof out, "%.3f%%", value * 100);
     return out;
   }
@@ -190,7 +190,8 @@ Said verdict_of(const Comparison& of, const ResultsCompareArguments& given, cons
   }
   if (of.count(Judgement::kWorse) > 0) {
     return {"regression",
-            fmt::format("REGRESSION: something is worse by more than {} (errors: {})", given.tolerance, given.errors),
+            fmt::format("REGRESSION: something is worse by more than {} (errors and drops: {})", given.tolerance,
+                        given.errors),
             aggregate::kExitThresholds};
   }
   if (const std::size_t unclear = of.count(Judgement::kUnclear); unclear > 0) {
@@ -256,7 +257,8 @@ void add_results_compare(CLI::App& results, int& exit_code) {
   CLI::App* command = new_verb(results, "compare");
   command->add_option("RUN", given->runs, "One or more baselines, then the run to judge")->required()->expected(2, 50);
   command->add_option("--tolerance", given->tolerance, "Allowed worsening of a rate or a time")->capture_default_str();
-  command->add_option("--errors", given->errors, "Allowed growth of the ratio of failed requests")
+  command
+      ->add_option("--errors", given->errors, "Allowed growth of the ratios of failed requests and dropped iterations")
       ->capture_default_str();
   add_store_option(command, given->store);
   command->add_flag("--json", given->json, "Print JSON");

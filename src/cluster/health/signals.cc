@@ -49,15 +49,10 @@ Report report_of(const GateReport& gate) {
 
 NodeHealth::NodeHealth(SignalSettings settings, Instant now)
     : settings_(settings), last_answer_(now), last_report_(now) {
-  check(settings.misses > 0 && settings.stuck_reports > 0, "some failures are needed for a verdict");
+  check(settings.stuck_reports > 0, "some failures are needed for a verdict");
 }
 
-void NodeHealth::answered(Instant now) {
-  last_answer_ = now;
-  misses_ = 0;
-}
-
-void NodeHealth::missed() { ++misses_; }
+void NodeHealth::answered(Instant now) { last_answer_ = now; }
 
 void NodeHealth::reported(Instant now, const Report& report) {
   const std::optional<Instant> was_stuck = stuck_since(now);
@@ -82,9 +77,7 @@ void NodeHealth::reported(Instant now, const Report& report) {
   }
 }
 
-bool NodeHealth::alive(Instant now) const {
-  return misses_ < settings_.misses && now - last_answer_ < settings_.liveness_timeout;
-}
+bool NodeHealth::alive(Instant now) const { return now - last_answer_ < settings_.liveness_timeout; }
 
 std::optional<Instant> NodeHealth::stuck_since(Instant now) const {
   if (stuck_since_) return stuck_since_;

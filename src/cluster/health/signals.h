@@ -26,7 +26,6 @@ std::string_view to_string(Routing routing);
 
 struct SignalSettings {
   Duration liveness_timeout = Duration::seconds(30);
-  unsigned misses = 3;
   double normal = 0.8;  // shares of the possible, from which on progress is normal, slow
   double slow = 0.3;
   // A node that did nothing of its possible work is stuck only after this number of such reports in a row: work that
@@ -82,7 +81,6 @@ class NodeHealth {
   NodeHealth(SignalSettings settings, Instant now);
 
   void answered(Instant now);  // a liveness probe
-  void missed();
   void reported(Instant now, const Report& report);
 
   bool alive(Instant now) const;
@@ -98,7 +96,6 @@ class NodeHealth {
 
   SignalSettings settings_;
   Instant last_answer_;
-  unsigned misses_ = 0;
   Instant last_report_;
   Report report_;
   Progress reported_ = Progress::kIdle;

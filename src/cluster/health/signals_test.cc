@@ -39,13 +39,7 @@ TEST_F(SignalsTest, a_new_node_gets_work_once_it_says_that_it_is_ready) {
   EXPECT_EQ(node_.progress(at_seconds(1)), Progress::kNormal);
 }
 
-TEST_F(SignalsTest, three_misses_or_thirty_seconds_without_an_answer_are_a_death) {
-  well(0, doing(1, 1));
-  node_.missed();
-  node_.missed();
-  EXPECT_TRUE(node_.alive(at_seconds(1)));
-  node_.missed();
-  EXPECT_EQ(node_.routing(at_seconds(1)), Routing::kEvict);
+TEST_F(SignalsTest, thirty_seconds_without_an_answer_are_a_death) {
   well(2, doing(1, 1));
   EXPECT_TRUE(node_.alive(at_seconds(31)));
   EXPECT_FALSE(node_.alive(at_seconds(32)));

@@ -87,7 +87,7 @@ constexpr std::array kSpecs{
     SettingSpec{"environment", "default", "Production, staging …: nodes of other environments are refused",
                 land<&C::environment>},
     SettingSpec{"name", "", "This node's name, unique in the cluster (default: the host's name)", land<&C::name>},
-    SettingSpec{"role", "manager", "The role of this node", land<&C::role>, Kind::kChoice, "gate|manager|worker"},
+    SettingSpec{"role", "manager", "The role of this node", land<&C::role>, Kind::kChoice, "manager|worker"},
     SettingSpec{"datacenter", "default", "The datacenter of this node", land<&C::datacenter>},
     SettingSpec{"region", "", "The region of this node: a group of neighbouring datacenters", land<&C::region>},
     SettingSpec{"listen", "0.0.0.0:9000", "The address to listen on, TCP and UDP", land_at<kDefaultPort, &C::listen>,

@@ -101,6 +101,8 @@ TEST_F(NodeConfigTest, what_is_wrong_in_a_file_is_shown_with_its_place_and_the_r
   EXPECT_THAT(complaint("cluster: prod\ntls: {cretificate: x}\n"), HasSubstr("unknown key 'cretificate' in 'tls'"));
   EXPECT_THAT(complaint("cluster: prod\ntls: yes\n"), HasSubstr("'tls' must be a map"));
   EXPECT_THAT(complaint("cluster: prod\nseeds: [10.0.0.1:99999]\n"), HasSubstr("'99999' is not a port"));
+  EXPECT_THAT(complaint("cluster: prod\nlisten: 127.0.0.1:0\n"), HasSubstr("write a port from 1 to 65535"));
+  EXPECT_THAT(complaint("cluster: prod\nrole: gate\n"), HasSubstr("expected: one of manager, worker"));
   EXPECT_THAT(complaint("cluster: prod\njoin_limit: 5\n"), HasSubstr("a duration such as"));
   EXPECT_THAT(complaint("cluster: prod\npriority: 9\n"), HasSubstr("a whole number, 0..8"));
   EXPECT_THAT(complaint("cluster: [a]\n"), HasSubstr("wrong value of 'cluster'"));

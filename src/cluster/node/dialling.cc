@@ -101,9 +101,11 @@ task<Result<std::string>> OperatorClient::request(runtime::Runtime& runtime, Hos
   }
   if (*status != wire::ReplyStatus::kOk) {
     const bool unknown = *status == wire::ReplyStatus::kUnknownType;
-    const char* why = type == cluster::message_type::kAdmin
-                          ? " yet: it has not joined"
-                          : " about that: it has not joined, or its role does not support the request";
+    const char* why =
+        type == cluster::message_type::kAdmin
+            ? " yet: it has not joined"
+            : " about that: it has not joined, its role does not support the request, or its version is older than "
+              "this command";
     co_return fail(Errc::kRefused, "{} does not answer operators{}", to_string(node), unknown ? why : "");
   }
   co_return std::string(as_text(answer));

@@ -155,24 +155,16 @@ void put_wire(const NodeFigures& sources, std::vector<Figure>& out) {
 // secret to operators, who see when the last one of the old kind is gone.
 void put_connections(const NodeFigures& sources, std::vector<Figure>& out) {
   std::map<std::string, double> kinds;
-  std::array<double, wire::kCapabilities> features{};
   for (const wire::Agreement* one : sources.connections) {
     ++kinds[fmt::format("{},{},{}", label("protocol", to_string(one->version)),
                         label("secret", wire::key_name(one->key)),
                         label("roles", one->role_proven ? "proven" : "said"))];
-    for (std::size_t i = 0; i < features.size(); ++i) {
-      features[i] += one->capabilities.has(static_cast<wire::Capability>(i)) ? 1 : 0;
-    }
   }
   for (const auto& [kind, count] : kinds) {
     out.push_back({"bellwether_connections", kGauge,
                    "Open connections with other nodes, by protocol version, by secret, and by whether a certificate "
                    "has proven the other node's role.",
                    kind, count});
-  }
-  for (std::size_t i = 0; i < features.size(); ++i) {
-    out.push_back({"bellwether_connection_features", kGauge, "Open connections that can use a feature of the protocol.",
-                   label("feature", to_string(static_cast<wire::Capability>(i))), features[i]});
   }
 }
 

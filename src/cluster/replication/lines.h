@@ -23,7 +23,7 @@ class BlobReplica;
 
 namespace bellwether::registers {
 
-class Lines final : private cluster::Service {
+class Lines final : public cluster::Service {
  public:
   // `replicas`: the names of all replicas, the same on every node while jobs exist. REQUIRES 1 to quorum::kMaxMembers
   // of them, whose ids differ. All must outlive it.

@@ -64,8 +64,11 @@ Declined judge(const HandshakeSettings& settings, const Announced& peer, bool pe
             {self.environment, other.environment}};
   }
   if (peer.version.major != settings.self.version.major) {
-    return {Refusal::kVersion, fmt::format("this node uses protocol {}, not {}; upgrade in steps of one major version",
-                                           to_string(settings.self.version), to_string(peer.version))};
+    return {
+        Refusal::kVersion,
+        fmt::format("this node uses protocol {}, the other one {}, and versions with different major numbers cannot "
+                    "work together: stop all nodes of the cluster, and start them with one version",
+                    to_string(settings.self.version), to_string(peer.version))};
   }
   if (other.node == self.node) {
     return {Refusal::kOwnName,
@@ -140,14 +143,10 @@ ConnectionKeys connection_keys(const Keyring& keyring, KeyId key, const SessionI
 }
 
 Agreement agreement(const HandshakeSettings& settings, Announced peer, const Proof& claims, KeyId key) {
-  const auto shared = common(settings.self.version, Capabilities::named(settings.self.capabilities), peer.version,
-                             Capabilities::named(peer.capabilities));
-  check(shared.has_value(), "majors were compared");
   Agreement made;
+  made.version = std::min(settings.self.version, peer.version);
   made.peer = std::move(peer);
   made.role_proven = claims.has_value();
-  made.version = shared->version;
-  made.capabilities = shared->capabilities;
   made.key = key;
   return made;
 }
@@ -171,7 +170,8 @@ Agreed Opener::on_answer(const Keyring& keyring, MutableBytes answer, const Proo
   const Digest welcome = sha256(answer);
   const Refusal opened = header.key == key_ ? open(keyring, header, answer, hello) : Refusal::kUnknownKey;
   if (opened != Refusal::kNone) {
-    return declined(opened, "the answer to the hello cannot be decrypted with the secret in use, " + key_name(key_));
+    return declined(opened,
+                    "its secret differs from this node's, " + key_name(key_) + ": give both the same secret.file");
   }
   const Bytes text = envelope_text(answer);
   if (header.kind == HeaderKind::kRefused) {
@@ -200,7 +200,8 @@ Acceptor::Answer Acceptor::on_hello(const HandshakeSettings& settings, const Key
   if (header.kind != HeaderKind::kHello) return {{}, declined(Refusal::kUnexpected, "the first frame is not a hello")};
   const Digest asked = sha256(hello);
   const Refusal opened = open(keyring, header, hello, {});
-  if (opened != Refusal::kNone) return {{}, declined(opened, "no known secret decrypts the hello")};
+  if (opened != Refusal::kNone)
+    return {{}, declined(opened, "its secret differs from this node's: give both the same secret.file")};
 
   const auto answer = [&](HeaderKind kind, const std::string& text) {
     return envelope_of(keyring, header_of(settings, kind, header.key, session), as_bytes(text), asked);

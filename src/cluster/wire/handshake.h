@@ -37,8 +37,7 @@ struct Agreement {
   Announced peer;
   bool role_proven = false;  // by a certificate; else the role is the claim of a holder of the secret
   ProtocolVersion version;   // the lower one
-  Capabilities capabilities;
-  KeyId key = 0;  // the secret that the connection stands on
+  KeyId key = 0;             // the secret that the connection stands on
   Key send;
   Key receive;
 };

@@ -125,7 +125,7 @@ TEST_F(HandshakeTest, another_environment_is_refused_second) {
 TEST_F(HandshakeTest, another_major_version_is_refused_before_the_role) {
   opener_.self.version = {2, 0};
   opener_.self.identity.role = Role::kClient;
-  expect_refused(Refusal::kVersion, "this node uses protocol 1.2, not 2.0");
+  expect_refused(Refusal::kVersion, "this node uses protocol 1.3, the other one 2.0");
   expect_mismatch("", "");
 }
 
@@ -191,12 +191,10 @@ TEST_F(HandshakeTest, the_acceptors_certificate_is_checked_by_the_opener) {
 
 TEST_F(HandshakeTest, minors_meet_at_the_lower_one) {
   opener_.self.version = {1, 1};
-  opener_.self.capabilities = Capabilities::of({1, 1}).names();
   meet();
   ASSERT_TRUE(at_acceptor_ && at_opener_);
   EXPECT_EQ(at_acceptor_->version, (ProtocolVersion{1, 1}));
-  EXPECT_TRUE(at_opener_->capabilities.has(Capability::kBatchedStats));
-  EXPECT_FALSE(at_opener_->capabilities.has(Capability::kFenceTokens));
+  EXPECT_EQ(at_opener_->version, (ProtocolVersion{1, 1}));
 }
 
 TEST_F(HandshakeTest, who_does_not_know_the_secret_is_told_nothing) {
@@ -267,9 +265,15 @@ TEST(Hello, the_bytes_are_those_of_every_version) {
   Announced announced = node_of("n", Role::kGate).self;
   announced.session = SessionId{};
   EXPECT_EQ(to_hex(as_bytes(message::encode(announced))),
-            "0a04080110021205666c6f636b1a04746573742204676174652a0364633132016e3a0f62656c6c7765746865722074657374"
-            "420c63616e63656c6c6174696f6e420d626174636865645f73746174734213636c69656e745f7265636f6e6e656374696f6e"
-            "420c66656e63655f746f6b656e734a1000000000000000000000000000000000508008");
+            "0a04080110031205666c6f636b1a04746573742204676174652a0364633132016e3a0f62656c6c776574686572207465737"
+            "44a1000000000000000000000000000000000508008");
+}
+
+TEST(Hello, features_that_older_versions_announce_are_ignored) {
+  Announced announced = node_of("n", Role::kGate).self;
+  const auto read = decode_hello(as_bytes(message::encode(announced) + "\x42\x0c" + "cancellation"));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(message::encode(*read), message::encode(announced));
 }
 
 TEST(Hello, missing_fields_are_refused_by_name) {

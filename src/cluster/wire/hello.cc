@@ -1,7 +1,5 @@
 #include "cluster/wire/hello.h"
 
-#include <algorithm>
-#include <array>
 #include <span>
 
 #include "core/base/encoding.h"
@@ -9,56 +7,7 @@
 #include "core/message/describe.h"
 
 namespace bellwether::wire {
-namespace {
-
-struct Brought {
-  Capability capability;
-  std::string_view name;
-  ProtocolVersion by;
-};
-constexpr std::array<Brought, kCapabilities> kBrought = {{
-    {Capability::kCancellation, "cancellation", {1, 0}},
-    {Capability::kBatchedStats, "batched_stats", {1, 1}},
-    {Capability::kClientReconnection, "client_reconnection", {1, 2}},
-    {Capability::kFenceTokens, "fence_tokens", {1, 2}},
-}};
-
-}  // namespace
-
 std::string to_string(ProtocolVersion version) { return fmt::format("{}.{}", version.major, version.minor); }
-
-std::string_view to_string(Capability capability) { return kBrought[static_cast<std::size_t>(capability)].name; }
-
-ProtocolVersion brought_by(Capability capability) { return kBrought[static_cast<std::size_t>(capability)].by; }
-
-Capabilities Capabilities::of(ProtocolVersion version) {
-  Capabilities some;
-  for (const Brought& one : kBrought) {
-    if (one.by.major == version.major && one.by <= version) some.add(one.name);
-  }
-  return some;
-}
-
-void Capabilities::add(std::string_view name) {
-  for (const Brought& one : kBrought) {
-    if (one.name == name) bits_ |= 1U << static_cast<unsigned>(one.capability);
-  }
-}
-
-std::vector<std::string> Capabilities::names() const {
-  std::vector<std::string> all;
-  for (const Brought& one : kBrought) {
-    if (has(one.capability)) all.emplace_back(one.name);
-  }
-  return all;
-}
-
-std::optional<Common> common(ProtocolVersion ours, Capabilities our_capabilities, ProtocolVersion theirs,
-                             Capabilities their_capabilities) {
-  if (ours.major != theirs.major) return std::nullopt;
-  const ProtocolVersion lower = std::min(ours, theirs);
-  return Common{lower, our_capabilities.both(their_capabilities).both(Capabilities::of(lower))};
-}
 
 // A role travels as its name. A missing or unknown one is none.
 static std::string wire_bytes(Role role) { return std::string(to_string(role)); }
@@ -104,8 +53,7 @@ constexpr auto kDescription<Announced> =
         field<&Announced::identity, &Identity::role>(4, text(wire::kNameMax, "role")),
         field<&Announced::identity, &Identity::datacenter>(5, kName),
         field<&Announced::identity, &Identity::node>(6, kName), field<&Announced::software>(7, kShown<128>),
-        field<&Announced::capabilities>(8, list(256, text(wire::kHelloMax))), field<&Announced::session>(9),
-        field<&Announced::requests_max>(10, between(1U, wire::kRequestsMax)))
+        field<&Announced::session>(9), field<&Announced::requests_max>(10, between(1U, wire::kRequestsMax)))
         .within(wire::kHelloMax);
 
 template <>

@@ -2,6 +2,6 @@
 
 namespace bellwether::wire {
 
-constinit const ProtocolVersion kVersion = {1, 2};
+constinit const ProtocolVersion kVersion = {1, 3};
 
 }  // namespace bellwether::wire

@@ -26,7 +26,9 @@ Result<HostPort> parse_host_port(std::string_view text, uint16_t default_port) {
   if (host.host.empty()) return fail(Errc::kInvalid, "the host is missing");
   if (port.data() != nullptr) {
     const auto number = parse_u64(port);
-    if (!number || *number == 0 || *number > 65535) return fail(Errc::kInvalid, "'{}' is not a port", port);
+    if (!number || *number > 65535) return fail(Errc::kInvalid, "'{}' is not a port", port);
+    if (*number == 0)
+      return fail(Errc::kInvalid, "port 0 is no address that others can connect to: write a port from 1 to 65535");
     host.port = static_cast<uint16_t>(*number);
   }
   return host;

@@ -206,6 +206,17 @@ TEST_F(TlsTest, a_server_that_speaks_no_tls_is_told_apart) {
   EXPECT_THAT(outcome.error().message, HasSubstr("does it speak TLS on this port?"));
 }
 
+TEST_F(TlsTest, sides_without_a_common_version_say_so) {
+  const auto theirs = server_for({"here.test"});
+  const auto old = TlsContext::client({.verify = false, .max_version = TlsVersion::k12}).value();
+  SSL_CTX_set_min_proto_version(theirs->native(), TLS1_3_VERSION);
+  EXPECT_THAT(refused(old, theirs, "here.test").message, HasSubstr("the two sides permit no common version of TLS"));
+  const auto fresh = TlsContext::client({.verify = false, .min_version = TlsVersion::k13}).value();
+  SSL_CTX_set_min_proto_version(theirs->native(), TLS1_2_VERSION);
+  SSL_CTX_set_max_proto_version(theirs->native(), TLS1_2_VERSION);
+  EXPECT_THAT(refused(fresh, theirs, "here.test").message, HasSubstr("the two sides permit no common version of TLS"));
+}
+
 TEST_F(TlsTest, a_server_that_closes_during_the_handshake_is_a_reset) {
   Connected raw = runtime_->run(connect_loopback(*runtime_));
   raw.server.reset();

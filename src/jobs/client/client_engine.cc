@@ -1,5 +1,6 @@
 #include "jobs/client/client_engine.h"
 
+#include <sys/random.h>
 #include <utility>
 
 #include "cluster/node/secrets.h"
@@ -133,7 +134,10 @@ void Engine::let_go(const std::shared_ptr<Following>& following) {
   following->wait(Following::Until::kStopped, std::nullopt);
 }
 
+// Ids of jobs and clients that nobody can guess.
 uint64_t Engine::draw() {
+  uint64_t drawn = 0;
+  if (::getrandom(&drawn, sizeof drawn, 0) == sizeof drawn) return drawn;
   const std::lock_guard lock(mutex_);
   return prng_.next();
 }

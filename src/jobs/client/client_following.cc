@@ -249,8 +249,11 @@ void Following::tell_news() {
     told_owner_ = follower_->owner();
     const Status now = status();
     tell([&](Listener& listener) { listener.on_status(now); });
-    for (; told_events_ < now.events.size(); ++told_events_) {
-      tell([&](Listener& listener) { listener.on_event(now.events[told_events_]); });
+    const std::size_t all = record.events.size() + record.events_dropped;
+    const std::size_t news = std::min(all - std::min(told_events_, all), now.events.size());
+    told_events_ = std::max(told_events_, all);
+    for (std::size_t e = now.events.size() - news; e < now.events.size(); ++e) {
+      tell([&](Listener& listener) { listener.on_event(now.events[e]); });
     }
     for (const Loss& loss : now.losses) {
       if (std::find(told_losses_.begin(), told_losses_.end(), loss) != told_losses_.end()) continue;

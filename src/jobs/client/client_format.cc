@@ -127,7 +127,8 @@ Status status_of(const dispatch::JobRecord& record, uint32_t position, const std
     out.assignments.push_back({one.id.value(), one.workflow, one.worker, one.parts.count, one.parts.of,
                                std::string(to_string(one.state)), dispatch::is_live(one)});
   }
-  for (const dispatch::JobEvent& one : record.events) out.events.push_back({span_of(one.at), one.kind, one.detail});
+  for (const dispatch::JobEvent& one : node::events_of(record))
+    out.events.push_back({span_of(one.at), one.kind, one.detail});
   out.losses = losses_of(record.losses);
   return out;
 }
@@ -162,6 +163,13 @@ Figures figures_of(const aggregate::Totals& totals) {
   Figures out = figures_of(totals.plan(), totals.sum(), totals.elapsed());
   for (std::size_t w = 0; w < out.workflows.size(); ++w) {
     out.workflows[w].vus = totals.vus(static_cast<uint16_t>(w)).active.peak;
+  }
+  const plan::Plan& plan = totals.plan();
+  auto step = out.steps.begin();
+  for (const plan::StepInfo& info : plan.steps) {
+    if (!info.measured) continue;
+    step->rate_per_s = per_second(step->requests, totals.elapsed(info.workflow));
+    ++step;
   }
   return out;
 }
@@ -199,7 +207,7 @@ WorkflowResult workflow_result_of(const aggregate::Totals& totals, const dispatc
   out.figures.vus = totals.vus(workflow).active.peak;
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     if (plan.steps[s].workflow != workflow || !plan.steps[s].measured) continue;
-    out.steps.push_back(step_of(plan, totals.sum(), s, ran));
+    out.steps.push_back(step_of(plan, totals.sum(), s, totals.elapsed(workflow)));
   }
   return out;
 }

@@ -36,6 +36,32 @@ metrics::Window second_of(const plan::Plan& plan, uint64_t second) {
   return out;
 }
 
+TEST(ClientWords, events_that_were_left_out_are_counted_where_they_were) {
+  dispatch::JobRecord record;
+  for (int64_t i = 0; i < 200; ++i) record.events.push_back({Duration::seconds(i), "scaled", "x"});
+  EXPECT_EQ(node::events_of(record).size(), 200U);
+  record.events_dropped = 1234;
+  const std::vector<dispatch::JobEvent> events = node::events_of(record);
+  ASSERT_EQ(events.size(), 201U);
+  EXPECT_EQ(events[100],
+            (dispatch::JobEvent{Duration::seconds(100), "events_left_out", "1,234 events from here on are left out"}));
+}
+
+TEST(ClientWords, the_rate_of_a_step_is_per_second_in_which_its_workflow_ran) {
+  const plan::Plan plan = two_workflows();
+  aggregate::Totals totals(plan);
+  for (const uint64_t second : {0, 1}) {
+    metrics::Window window = second_of(plan, second);
+    window.workflows[second].ran = Duration::millis(500);
+    for (std::size_t s = 0; s < 2; ++s) window.steps[s].count = s == second ? 100 : 0;
+    totals.add(window);
+  }
+  const Figures figures = figures_of(totals);
+  EXPECT_DOUBLE_EQ(figures.rate_per_s, 100);
+  EXPECT_DOUBLE_EQ(figures.steps.at(0).rate_per_s, 200);
+  EXPECT_DOUBLE_EQ(figures.steps.at(1).rate_per_s, 200);
+}
+
 TEST(ClientWords, figures_are_those_of_all_samples_and_of_each_step) {
   const plan::Plan plan = two_workflows();
   const Figures figures = figures_of(plan, second_of(plan, 3), Duration::millis(500));
@@ -62,8 +88,11 @@ TEST(ClientWords, figures_are_those_of_all_samples_and_of_each_step) {
 TEST(ClientWords, a_workflow_has_its_own_steps_and_its_own_clock) {
   const plan::Plan plan = two_workflows();
   aggregate::Totals totals(plan);
-  totals.add(second_of(plan, 0));
-  totals.add(second_of(plan, 1));
+  for (const uint64_t second : {0, 1}) {
+    metrics::Window window = second_of(plan, second);
+    window.workflows[1].ran = Duration::millis(500);
+    totals.add(window);
+  }
   dispatch::JobRecord record;
   record.workflows.resize(2);
   record.workflows[1].state = dispatch::WorkflowState::kFailed;
@@ -81,7 +110,7 @@ TEST(ClientWords, a_workflow_has_its_own_steps_and_its_own_clock) {
   EXPECT_EQ(result.figures.iterations, 102U);
   ASSERT_EQ(result.steps.size(), 1U);
   EXPECT_EQ(result.steps[0].requests, 200U);
-  EXPECT_DOUBLE_EQ(result.steps[0].rate_per_s, 50);
+  EXPECT_DOUBLE_EQ(result.steps[0].rate_per_s, 200) << "of the measured time in which it ran";
 }
 
 TEST(ClientWords, the_cores_of_a_worker_and_of_the_run_are_those_that_run_load_at_once) {

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "core/base/units.h"
 #include "load/codec/window_codec.h"
 
 namespace bellwether::node {
@@ -127,6 +128,16 @@ uint32_t most_at_once(CoreUse use) {
 
 }  // namespace
 
+std::vector<dispatch::JobEvent> events_of(const dispatch::JobRecord& record) {
+  std::vector<dispatch::JobEvent> out = record.events;
+  const std::size_t from = std::min(dispatch::kMaxJobEvents / 2, out.size());
+  if (record.events_dropped == 0 || from == out.size()) return out;
+  out.insert(out.begin() + static_cast<std::ptrdiff_t>(from),
+             {out[from].at, "events_left_out",
+              fmt::format("{} from here on are left out", format_count(record.events_dropped, "event"))});
+  return out;
+}
+
 report::Course course_of(const dispatch::JobRecord& record) {
   using dispatch::JobState;
   using dispatch::JobStop;
@@ -136,7 +147,8 @@ report::Course course_of(const dispatch::JobRecord& record) {
   course.elapsed = record.elapsed;
   course.losses = record.losses;
   course.findings = record.findings;
-  for (const dispatch::JobEvent& event : record.events) course.events.push_back({event.at, event.kind, event.detail});
+  for (const dispatch::JobEvent& event : events_of(record))
+    course.events.push_back({event.at, event.kind, event.detail});
   std::map<std::string, report::Worker> workers;
   std::set<std::string> stayed;  // with an assignment that they ran to its end
   std::map<std::string, CoreUse> use;

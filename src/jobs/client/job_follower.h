@@ -63,6 +63,8 @@ class JobFollower {
 
 // The time that a workflow has run by its own clock, according to its assignments.
 Duration ran_of(const dispatch::JobRecord& record, std::size_t workflow);
+// The events of a job. Where some were left out, one of the kind "events_left_out" says how many.
+std::vector<dispatch::JobEvent> events_of(const dispatch::JobRecord& record);
 // The course of a job, for its report.
 report::Course course_of(const dispatch::JobRecord& record);
 // The course of a job whose end its client does not know, for these reasons. The totals and the record are the last

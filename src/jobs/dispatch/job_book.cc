@@ -25,10 +25,11 @@ std::string cut(std::string text) {
 
 }  // namespace
 
+// Their numbers ascend (check_record()).
 const AssignmentRecord* JobBook::find(AssignmentId assignment) const {
-  const auto at = std::find_if(record.assignments.begin(), record.assignments.end(),
-                               [assignment](const AssignmentRecord& one) { return one.id == assignment; });
-  return at == record.assignments.end() ? nullptr : &*at;
+  const auto at = std::lower_bound(record.assignments.begin(), record.assignments.end(), assignment,
+                                   [](const AssignmentRecord& one, AssignmentId id) { return one.id < id; });
+  return at == record.assignments.end() || at->id != assignment ? nullptr : &*at;
 }
 
 bool JobBook::has_live(uint16_t workflow) const {
@@ -37,12 +38,13 @@ bool JobBook::has_live(uint16_t workflow) const {
   });
 }
 
-uint32_t JobBook::parts_on(const std::string& worker) const {
-  uint32_t sum = 0;
+std::map<std::string_view, uint32_t> JobBook::parts_by_worker(std::optional<uint16_t> workflow) const {
+  std::map<std::string_view, uint32_t> sums;
   for (const AssignmentRecord& assignment : record.assignments) {
-    if (is_live(assignment) && assignment.worker == worker) sum += assignment.parts.count;
+    if (is_live(assignment) && assignment.workflow == workflow.value_or(assignment.workflow))
+      sums[assignment.worker] += assignment.parts.count;
   }
-  return sum;
+  return sums;
 }
 
 std::vector<AssignmentId> JobBook::followers_of(AssignmentId from) const {
@@ -204,7 +206,7 @@ void JobBook::write_losses(uint16_t workflow, const std::vector<uint32_t>& parts
   if (spec[workflow].counted) return;
   const bool once = spec[workflow].length == Duration::zero();
   const Duration begin = seconds(record.workflows[workflow].base_second);
-  std::map<Duration, std::pair<uint32_t, std::string>> lost;  // from when: number of parts, cause
+  std::map<std::pair<Duration, std::string>, uint32_t> lost;  // from when, and the cause: number of parts
   for (const uint32_t part : parts) {
     const AssignmentRecord* last = nullptr;
     for (const AssignmentRecord& assignment : record.assignments) {
@@ -213,11 +215,11 @@ void JobBook::write_losses(uint16_t workflow, const std::vector<uint32_t>& parts
       if (had && (last == nullptr || assignment.lost_from >= last->lost_from)) last = &assignment;
     }
     if (last == nullptr && once) continue;
-    auto& [count, who] = lost[last == nullptr ? begin : last->lost_from];
-    ++count;
-    who = last == nullptr ? "no worker had started it" : how_lost(*last);
+    ++lost[last == nullptr ? std::pair(begin, std::string("no worker had started it"))
+                           : std::pair(last->lost_from, how_lost(*last))];
   }
-  for (const auto& [from, what] : lost) add_loss(workflow, what.second, what.first, from, std::max(from, until));
+  for (const auto& [what, count] : lost)
+    add_loss(workflow, what.second, count, what.first, std::max(what.first, until));
 }
 
 void JobBook::lose_gaps(uint16_t workflow, const std::vector<uint32_t>& parts, Duration until) {
@@ -259,9 +261,13 @@ plan::RowPoint JobBook::rows_by(const AssignmentRecord& assignment, Duration by)
   const Duration base = seconds(record.workflows[assignment.workflow].base_second);
   plan::RowPoint point = assignment.rows;
   const auto told = iterated.find(assignment.id);
-  if (const auto numbers = applied.find(assignment.id); numbers != applied.end() && numbers->second > 0) {
+  const auto numbers = applied.find(assignment.id);
+  const bool has_told = told != iterated.end() && numbers != applied.end() && numbers->second > 0;
+  if (has_told && told->second.taken > 0) {
     point.at = seconds(assignment.from + numbers->second) - base;
-    if (told != iterated.end()) point.rows = std::max(point.rows, told->second.taken);
+    point.rows = std::max(point.rows, told->second.taken);
+  } else if (has_told && !spec[assignment.workflow].open_model) {
+    point.rows += told->second.ended;  // a worker of an older version reports no rows: one part may have taken all
   }
   // The next assignment adds the arrivals that were due since.
   if (spec[assignment.workflow].open_model) return point;
@@ -403,11 +409,15 @@ void JobBook::set(Instant now, AssignmentRecord& assignment, AssignmentState sta
 
 void JobBook::add_event(Instant now, std::string kind, std::string detail) {
   changed = true;
-  if (record.events.size() >= kMaxJobEvents) {
+  std::vector<JobEvent>& events = record.events;
+  if (events.size() >= kMaxJobEvents) {
+    // A flood of one kind displaces its own.
+    const auto newer = events.begin() + kMaxJobEvents / 2;
+    const auto alike = std::ranges::find(newer, events.end(), kind, &JobEvent::kind);
+    events.erase(alike != events.end() ? alike : newer);
     ++record.events_dropped;
-    return;
   }
-  record.events.push_back({elapsed(now), std::move(kind), cut(std::move(detail))});
+  events.push_back({elapsed(now), std::move(kind), cut(std::move(detail))});
 }
 
 void JobBook::flush(JobEffects& out) {

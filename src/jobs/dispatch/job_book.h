@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -115,7 +116,8 @@ struct JobBook {
     return const_cast<AssignmentRecord*>(std::as_const(*this).find(assignment));
   }
   bool has_live(uint16_t workflow) const;
-  uint32_t parts_on(const std::string& worker) const;
+  // The parts that each worker runs, or is to run: of one workflow, or of all. Valid until an assignment is added.
+  std::map<std::string_view, uint32_t> parts_by_worker(std::optional<uint16_t> workflow = std::nullopt) const;
   // The assignments that take over parts of this one.
   std::vector<AssignmentId> followers_of(AssignmentId from) const;
   // Parts without an assignment.

@@ -138,14 +138,15 @@ Status JobKernel::scale(Instant now, const std::string& workflow, uint32_t vus, 
 
 void JobKernel::pool(Instant now, std::vector<WorkerSight> workers, JobEffects& out) {
   pool_.take_in(std::move(workers));
-  for (const WorkerSight& worker : pool_.workers()) {
-    // The worker's process has restarted: assignments of its former life are gone.
-    const auto older =
-        std::find_if(record_.assignments.begin(), record_.assignments.end(), [&](const AssignmentRecord& assignment) {
-          return is_live(assignment) && assignment.worker == worker.name && assignment.life != worker.life;
-        });
-    if (older != record_.assignments.end()) worker_gone(now, worker.name, older->life, "it was restarted", out);
+  std::map<std::string_view, uint64_t> lives;
+  for (const WorkerSight& worker : pool_.workers()) lives[worker.name] = worker.life;
+  // The worker's process has restarted: assignments of its former life are gone.
+  std::map<std::string, uint64_t> older;
+  for (const AssignmentRecord& assignment : record_.assignments) {
+    const auto known = is_live(assignment) ? lives.find(assignment.worker) : lives.end();
+    if (known != lives.end() && known->second != assignment.life) older.try_emplace(assignment.worker, assignment.life);
   }
+  for (const auto& [worker, life] : older) worker_gone(now, worker, life, "it was restarted", out);
   advance(now, out);
 }
 
@@ -266,6 +267,7 @@ std::vector<AssignmentId> JobKernel::permit(Instant now, const std::string& work
 
 void JobKernel::denied(Instant now, const Witness& silent, const std::string& witness, Duration rest, JobEffects& out) {
   fence_.denied(now, silent, witness, rest);
+  if (fence_.wake() > now) return;
   look_at_fence(now, out);
   advance(now, out);
 }

@@ -17,6 +17,7 @@ std::string words_of(const AssignmentRecord& assignment, const std::string& work
 
 // Moves the assignments of a worker that leaves to others. Without room elsewhere its worker stops them.
 void JobMoves::empty_workers(Instant now, JobEffects& out) {
+  if (!pool_.any_leaves()) return;
   std::vector<AssignmentId> leaving;
   for (const AssignmentRecord& assignment : record_.assignments) {
     if (assignment.state == AssignmentState::kRunning && !assignment.handed_over && pool_.is_leaving(assignment))
@@ -61,13 +62,10 @@ void JobMoves::rebalance(Instant now) {
 
 // From the worker with the most parts to the one with the fewest and free cores, if that makes both more even.
 bool JobMoves::spread(Instant now, uint16_t workflow) {
+  const auto parts_of_workers = book_.parts_by_worker(workflow);
   const auto load_of = [&](const std::string& worker) {
-    uint32_t sum = 0;
-    for (const AssignmentRecord& assignment : record_.assignments) {
-      if (is_live(assignment) && assignment.workflow == workflow && assignment.worker == worker)
-        sum += assignment.parts.count;
-    }
-    return sum;
+    const auto at = parts_of_workers.find(worker);
+    return at == parts_of_workers.end() ? 0U : at->second;
   };
   const WorkerSight* taker = nullptr;
   for (const WorkerSight& worker : pool_.workers()) {
@@ -214,9 +212,10 @@ Instant JobMoves::next_move() const {
   Instant next = Instant::never();
   for (const AssignmentRecord& assignment : record_.assignments) {
     if (!book_.zero || book_.adopting) break;
-    const Instant busy = book_.runs_elsewhere_until(assignment);
-    if (assignment.state == AssignmentState::kReady && !book_.is_spare(assignment) && busy != Instant())
-      next = std::min(next, busy);
+    if (assignment.state == AssignmentState::kReady && !book_.is_spare(assignment)) {
+      const Instant busy = book_.runs_elsewhere_until(assignment);
+      if (busy != Instant()) next = std::min(next, busy);
+    }
     if (assignment.until == 0 || assignment.handed_over || assignment.state != AssignmentState::kRunning) continue;
     if (handing_over_.contains(assignment.id)) continue;
     next = std::min(next, book_.moment(assignment.until) - rules_.hand_over_least);

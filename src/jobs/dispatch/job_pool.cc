@@ -61,12 +61,16 @@ bool JobPool::is_leaving(const AssignmentRecord& assignment) const {
 
 std::vector<Witness> JobPool::witnesses(Instant now) const {
   std::vector<Witness> out;
-  for (const bool has_parts : {true, false}) {
-    for (const WorkerSight& worker : workers_) {
-      if (out.size() == kMaxWitnesses) break;
-      if ((book_.parts_on(worker.name) > 0) == has_parts && usable(now, worker))
-        out.push_back({worker.name, worker.life});
+  const auto parts = book_.parts_by_worker();
+  for (const bool permits : {true, false}) {
+    for (const bool has_parts : {true, false}) {
+      for (const WorkerSight& worker : workers_) {
+        if (out.size() == kMaxWitnesses) break;
+        const bool next = worker.permits == permits && parts.contains(worker.name) == has_parts;
+        if (next && usable(now, worker)) out.push_back({worker.name, worker.life});
+      }
     }
+    if (!out.empty()) break;
   }
   if (out.size() % 2 == 0 && !out.empty()) out.pop_back();
   return out;
@@ -74,13 +78,14 @@ std::vector<Witness> JobPool::witnesses(Instant now) const {
 
 bool JobPool::place(Instant now, uint16_t workflow, const std::vector<uint32_t>& parts, bool squeeze,
                     AssignmentId follows) {
+  if (parts.empty()) return true;
   std::vector<Taker> takers;
+  const auto loads = book_.parts_by_worker();
   for (const bool healthy : {true, false}) {
     for (const WorkerSight& worker : workers_) {
-      if (!usable(now, worker) || (!worker.healthy && healthy)) continue;
-      const bool there =
-          std::any_of(takers.begin(), takers.end(), [&](const Taker& one) { return one.worker == &worker; });
-      if (!there) takers.push_back({&worker, worker.free, book_.parts_on(worker.name), 0});
+      if (!usable(now, worker) || worker.healthy != healthy) continue;
+      const auto load = loads.find(worker.name);
+      takers.push_back({&worker, worker.free, load == loads.end() ? 0U : load->second, 0});
     }
     for (std::size_t i = takers.size(); i > 1; --i) std::swap(takers[i - 1], takers[prng_.below(i)]);
     std::size_t left = parts.size();
@@ -104,7 +109,7 @@ bool JobPool::place(Instant now, uint16_t workflow, const std::vector<uint32_t>&
         const auto count = static_cast<uint32_t>(after - at);
         const uint32_t own = std::min(cores, count);
         cores -= own;
-        // Without a free core, it assignments the core with the fewest parts.
+        // Without a free core, it shares the core that has the fewest parts.
         offer(now, workflow, *one.worker, {parts[at], count, record_.workflows[workflow].parts}, std::max(own, 1U),
               squeeze, follows);
         at = after;
@@ -126,11 +131,12 @@ void JobPool::offer(Instant now, uint16_t workflow, const WorkerSight& worker, P
   assignment.cores = cores;
   assignment.squeeze = squeeze;
   assignment.follows = follows;
+  assignment.unfenced = !worker.permits;
   for (const uint32_t part : parts_of(parts)) assignment.iterations += book_.iterations_of(workflow, part);
   book_.since[assignment.id] = now;
   book_.to_hold.push_back(job_effect::Offer{assignment.id});
   for (WorkerSight& one : workers_) {
-    if (one.name == worker.name) one.free -= std::min(one.free, cores);
+    if (one.life == worker.life && one.name == worker.name) one.free -= std::min(one.free, cores);
   }
   record_.assignments.push_back(std::move(assignment));
   book_.changed = true;

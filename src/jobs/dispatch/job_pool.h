@@ -2,6 +2,7 @@
 // thread.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -24,6 +25,7 @@ struct WorkerSight {
   bool leaves = false;  // soon: its assignments are to be handed over
   bool sought = false;  // a job waits for its free cores
   bool held = false;    // it accepts no work because an assignment stands still: that will end
+  bool permits = true;  // it says that it makes load only while it holds a permit
 };
 
 class JobPool {
@@ -32,12 +34,16 @@ class JobPool {
   JobPool(JobBook& book, Prng prng) : book_(book), prng_(prng) {}
 
   void take_in(std::vector<WorkerSight> workers) { workers_ = std::move(workers); }
+  bool any_leaves() const {
+    return std::any_of(workers_.begin(), workers_.end(), [](const WorkerSight& worker) { return worker.leaves; });
+  }
   const std::vector<WorkerSight>& workers() const { return workers_; }
   bool usable(Instant now, const WorkerSight& worker) const;
   void exclude(Instant now, const AssignmentRecord& assignment);
   void set_aside(const std::string& worker);
   bool is_leaving(const AssignmentRecord& assignment) const;
-  // Lives of workers, an odd number: first those that have assignments of the job.
+  // Lives of workers, an odd number: first those that have assignments of the job. Workers that do not say that they
+  // keep permits may be no witnesses either, so they are taken only if there are no others.
   std::vector<Witness> witnesses(Instant now) const;
   // Offers all of these parts, or none. `squeeze`: also onto cores in use. `follows`: the assignment that runs them.
   bool place(Instant now, uint16_t workflow, const std::vector<uint32_t>& parts, bool squeeze,

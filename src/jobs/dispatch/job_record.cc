@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 
 #include "load/plan/stages.h"
@@ -154,14 +155,6 @@ const char* wrong_with(const JobRecord& record) {
   return nullptr;
 }
 
-bool has_twins(const std::vector<AssignmentRecord>& assignments) {
-  std::vector<AssignmentId> ids;
-  ids.reserve(assignments.size());
-  for (const AssignmentRecord& assignment : assignments) ids.push_back(assignment.id);
-  std::sort(ids.begin(), ids.end());
-  return std::adjacent_find(ids.begin(), ids.end()) != ids.end();
-}
-
 }  // namespace
 
 JobSpec spec_of(const plan::Plan& plan) {
@@ -205,7 +198,10 @@ Status check_record(const JobRecord& record) {
     const char* wrong = wrong_with(assignment, record);
     if (wrong) return fail(Errc::kInvalid, "{}assignment {} with {}", whose, assignment.id.value(), wrong);
   }
-  if (has_twins(record.assignments)) return fail(Errc::kInvalid, whose + "two assignments with one id");
+  // JobBook::find() relies on it.
+  const auto ascend = [](const AssignmentRecord& one, const AssignmentRecord& next) { return one.id < next.id; };
+  if (std::ranges::adjacent_find(record.assignments, std::not_fn(ascend)) != record.assignments.end())
+    return fail(Errc::kInvalid, whose + "assignments whose ids do not ascend");
   return {};
 }
 

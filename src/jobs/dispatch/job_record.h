@@ -120,7 +120,7 @@ class Life {
 
 inline constexpr std::size_t kMaxWorkflows = 1'000;
 inline constexpr std::size_t kMaxAssignments = 16'384;  // of one job, including the ended ones
-inline constexpr std::size_t kMaxJobEvents = 200;       // the newest are dropped, and counted
+inline constexpr std::size_t kMaxJobEvents = 200;       // the first half and the newest; others are dropped and counted
 inline constexpr std::size_t kMaxLosses = 200;          // then neighbours are merged
 inline constexpr std::size_t kMaxTextBytes = 200;       // of a detail, a cause, a name
 
@@ -167,6 +167,7 @@ struct AssignmentRecord {
   Duration extended;         // their sum
   uint64_t iterations = 0;   // how many it may begin, if its workflow counts them
   uint64_t left = 0;         // once it is gone: those that it did not begin, and others may
+  bool unfenced = false;     // its worker does not say that it makes load only while it holds a permit
   plan::RowPoint rows;       // that others took before it; once it is gone: that it may have taken, too
   bool operator==(const AssignmentRecord&) const = default;
 };

@@ -4,8 +4,25 @@
 #include <limits>
 #include <set>
 
+#include "jobs/dispatch/job_testing.h"
+
 namespace bellwether::dispatch {
 namespace {
+
+TEST(JobBook, of_many_events_the_first_and_the_newest_stay_and_a_flood_displaces_its_own_kind) {
+  JobBook book{{load_spec("browse", Duration::minutes(10))}, JobRules(), JobRecord()};
+  for (std::size_t i = 0; i < kMaxJobEvents; ++i) book.add_event(Instant(), i == 150 ? "worker_lost" : "scaled", "a");
+  for (std::size_t i = 0; i < 1000; ++i) book.add_event(Instant(), "scaled", std::to_string(i));
+  const std::vector<JobEvent>& events = book.record.events;
+  EXPECT_EQ(events.size(), kMaxJobEvents);
+  EXPECT_EQ(book.record.events_dropped, 1000u);
+  EXPECT_EQ(events[kMaxJobEvents / 2 - 1].detail, "a");
+  EXPECT_EQ(events[kMaxJobEvents / 2].kind, "worker_lost");
+  EXPECT_EQ(events.back().detail, "999");
+  book.add_event(Instant(), "stopping", "by a person");
+  EXPECT_EQ(events.back().kind, "stopping");
+  EXPECT_EQ(events[kMaxJobEvents / 2].kind, "scaled") << "of a kind that has none among the newer ones the oldest goes";
+}
 
 // Two workflows, and an assignment in each state.
 JobRecord good_record() {
@@ -90,7 +107,8 @@ TEST(JobRecord, workflows_that_cannot_be_are_refused) {
 TEST(JobRecord, assignments_that_cannot_be_are_refused) {
   EXPECT_TRUE(refuses([](auto& s) { s.assignments[1].id = AssignmentId(); }, "assignment 0 with an id"));
   EXPECT_TRUE(refuses([](auto& s) { s.last_assignment = 5; }, "assignment 6 with an id"));
-  EXPECT_TRUE(refuses([](auto& s) { s.assignments[1].id = AssignmentId(1); }, "two assignments with one id"));
+  EXPECT_TRUE(refuses([](auto& s) { s.assignments[1].id = AssignmentId(1); }, "ids do not ascend"));
+  EXPECT_TRUE(refuses([](auto& s) { std::swap(s.assignments[0].id, s.assignments[1].id); }, "ids do not ascend"));
   EXPECT_TRUE(refuses([](auto& s) { s.assignments[0].workflow = 2; }, "assignment 1 with a workflow"));
   EXPECT_TRUE(
       refuses([](auto& s) { s.assignments[0].worker.clear(); }, "assignment 1 with an invalid name of a worker"));

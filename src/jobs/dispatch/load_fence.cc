@@ -10,7 +10,7 @@ namespace {
 // Clocks of two machines run apart by less, and a process that reads its clock goes on for less.
 constexpr int64_t kDriftOf = 100;
 constexpr Duration kMargin = Duration::millis(100);
-constexpr Duration kLookAtDoubted = Duration::seconds(1);
+constexpr Duration kLookAgain = Duration::seconds(1);
 
 }  // namespace
 
@@ -40,10 +40,10 @@ bool LoadFence::may_run(Instant now, const AssignmentRecord& assignment) const {
   return assignment.streams || told || unsighted_.contains(assignment.worker);
 }
 
-std::set<std::pair<std::string, uint64_t>> LoadFence::runners(Instant now) const {
-  std::set<std::pair<std::string, uint64_t>> out;
+std::map<std::pair<std::string, uint64_t>, bool> LoadFence::runners(Instant now) const {
+  std::map<std::pair<std::string, uint64_t>, bool> out;
   for (const AssignmentRecord& assignment : book_.record.assignments) {
-    if (may_run(now, assignment)) out.emplace(assignment.worker, assignment.life);
+    if (may_run(now, assignment)) out[{assignment.worker, assignment.life}] |= assignment.unfenced;
   }
   return out;
 }
@@ -51,7 +51,7 @@ std::set<std::pair<std::string, uint64_t>> LoadFence::runners(Instant now) const
 bool LoadFence::doubt(Instant now, const std::string& worker) {
   if (book_.rules.permit == Duration::zero()) return false;
   bool any = false;
-  for (const auto& who : runners(now)) {
+  for (const auto& [who, unfenced] : runners(now)) {
     if (who.first != worker) continue;
     any = true;
     lives_.try_emplace(who, Life{.heard = now}).first->second.doubted = true;
@@ -68,8 +68,10 @@ bool LoadFence::is_silent(const Witness& one) const {
 void LoadFence::denied(Instant now, const Witness& silent, const std::string& witness, Duration rest) {
   const auto found = lives_.find({silent.worker, silent.life});
   if (found == lives_.end()) return;
-  found->second.denied.try_emplace(witness, since(now, rest));
-  next_ = now;
+  Life& life = found->second;
+  life.denied.try_emplace(witness, since(now, rest));
+  // The look then finds whether it keeps permits at all.
+  if (life.silent) next_ = std::min(next_, ends(silent, life, false));
 }
 
 void LoadFence::process_ended(Instant now, const std::string& worker, uint64_t life) {
@@ -80,9 +82,12 @@ void LoadFence::process_ended(Instant now, const std::string& worker, uint64_t l
 }
 
 // From when on it can hold no permit, as far as is known now.
-Instant LoadFence::ends(const Witness& who, const Life& life) const {
+Instant LoadFence::ends(const Witness& who, const Life& life, bool unfenced) const {
   const Instant alone = since(life.heard, book_.rules.isolation_limit + book_.rules.permit);
   const auto& witnesses = book_.record.witnesses;
+  // Time proves nothing about a worker that may not keep permits, as one whose owner gave none: stopped, it leaves its
+  // processes running. After a stop of the job nobody is to run its parts, and the job need not wait for it for ever.
+  if (unfenced || witnesses.empty()) return book_.record.stop ? alone : Instant::never();
   std::vector<Instant> from;
   for (const Witness& witness : witnesses) {
     if (witness == who) continue;
@@ -104,7 +109,7 @@ std::vector<LoadFence::Gone> LoadFence::look(Instant now, JobEffects& out) {
   next_ = Instant::never();
   if (book_.rules.permit == Duration::zero()) return gone;
   const auto running = runners(now);
-  for (const auto& one : running) {
+  for (const auto& [one, unfenced] : running) {
     const Witness who{one.first, one.second};
     // A worker that has begun had told this owner that it is ready.
     Life& life = lives_.try_emplace(one, Life{.heard = now}).first->second;
@@ -113,12 +118,13 @@ std::vector<LoadFence::Gone> LoadFence::look(Instant now, JobEffects& out) {
       life.denied.clear();
       out.push_back(job_effect::Deny{who, AssignmentId(book_.record.last_assignment)});
     }
-    const Instant at = life.silent ? ends(who, life) : life.heard + book_.rules.silence;
+    const Instant at = life.silent ? ends(who, life, unfenced) : life.heard + book_.rules.silence;
     if (life.silent && at <= now) {
       BW_PROBE("dispatch: a silent worker holds no permit any more");
       gone.push_back({who, "it is silent, and its last permit has ended"});
     } else {
-      next_ = std::min(next_, at);
+      // Of one that only a proof or a stop of the job ends, the look finds the stop.
+      next_ = std::min(next_, at == Instant::never() ? now + kLookAgain : at);
     }
   }
   // Nobody is to run the rest of what is past: a dead worker need not stop first, unless it may run something else.
@@ -126,7 +132,7 @@ std::vector<LoadFence::Gone> LoadFence::look(Instant now, JobEffects& out) {
     const auto found = lives_.find({assignment.worker, assignment.life});
     if (!is_live(assignment) || found == lives_.end() || !found->second.doubted) continue;
     if (!running.contains(found->first)) gone.push_back({{assignment.worker, assignment.life}, "it is dead"});
-    next_ = std::min(next_, now + kLookAtDoubted);
+    next_ = std::min(next_, now + kLookAgain);
   }
   return gone;
 }

@@ -56,8 +56,9 @@ class LoadFence {
     std::map<std::string, Instant> denied;  // by witness: from when on none of its permits counts
   };
   Instant since(Instant given, Duration span) const;
-  Instant ends(const Witness& who, const Life& life) const;
-  std::set<std::pair<std::string, uint64_t>> runners(Instant now) const;
+  Instant ends(const Witness& who, const Life& life, bool unfenced) const;
+  // Lives that may run something, and whether something of it is unfenced.
+  std::map<std::pair<std::string, uint64_t>, bool> runners(Instant now) const;
 
   JobBook& book_;
   std::map<std::pair<std::string, uint64_t>, Life> lives_;

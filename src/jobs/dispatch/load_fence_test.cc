@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "jobs/dispatch/job_pool.h"
 #include "jobs/dispatch/job_testing.h"
 
 namespace bellwether::dispatch {
@@ -172,6 +173,47 @@ TEST_F(LoadFenceTest, a_new_owner_counts_permits_from_when_it_took_over) {
   const auto gone = next.look(now_ + Duration::millis(3'200), out_);
   ASSERT_EQ(gone.size(), 1u);
   EXPECT_EQ(gone[0].who, who(4));
+}
+
+// It may not keep permits, so neither their end nor a denial says that it has stopped.
+TEST_F(LoadFenceTest, a_worker_that_does_not_say_that_it_keeps_permits_is_gone_by_proof_only) {
+  book_.record.assignments[4].unfenced = true;
+  pass(Duration::millis(2'100), {4});
+  EXPECT_TRUE(fence_.is_silent(who(4)));
+  for (const char* witness : {"w0", "w1", "w2"}) fence_.denied(now_, who(4), witness, {});
+  EXPECT_EQ(pass(book_.rules.isolation_limit * 2, {4}), Names());
+  EXPECT_EQ(pass(Duration::seconds(2), {}), Names()) << "it is heard again and goes on";
+}
+
+TEST_F(LoadFenceTest, nor_does_time_say_so_of_workers_that_an_owner_without_permits_has_left) {
+  book_.record.witnesses.clear();
+  EXPECT_EQ(pass(book_.rules.isolation_limit * 2, {4}), Names());
+  EXPECT_TRUE(fence_.is_silent(who(4)));
+}
+
+TEST_F(LoadFenceTest, a_stopped_job_waits_for_such_a_worker_no_longer_than_for_one_that_is_isolated) {
+  book_.record.assignments[4].unfenced = true;
+  EXPECT_EQ(pass(book_.rules.isolation_limit, {4}), Names());
+  book_.record.stop = JobStop();
+  EXPECT_EQ(pass(Duration::seconds(5), {4}).front(), "w4");
+}
+
+TEST_F(LoadFenceTest, witnesses_are_workers_that_say_that_they_keep_permits_if_there_are_any) {
+  JobPool pool(book_, Prng(1));
+  std::vector<WorkerSight> workers;
+  for (uint32_t i = 0; i < 5; ++i) {
+    workers.push_back({.name = who(i).worker, .life = who(i).life, .cores = 1, .takes_work = true, .permits = i == 3});
+  }
+  pool.take_in(workers);
+  EXPECT_EQ(pool.witnesses(now_), std::vector{who(3)});
+  workers[3].permits = false;
+  pool.take_in(workers);
+  EXPECT_EQ(pool.witnesses(now_).size(), 5u);
+  for (const bool permits : {true, false}) {
+    workers[0].permits = permits;
+    pool.offer(now_, 0, workers[0], {0, 1, 5}, 1, false);
+    EXPECT_EQ(book_.record.assignments.back().unfenced, !permits);
+  }
 }
 
 }  // namespace

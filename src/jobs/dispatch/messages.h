@@ -62,6 +62,7 @@ struct WorkerReport {
     bool operator==(const Held&) const = default;
   };
   std::vector<Held> held;
+  bool permits = false;  // it makes load only while it holds a permit; older versions do not say so
   bool operator==(const WorkerReport&) const = default;
 };
 

@@ -377,6 +377,7 @@ WorkerReport WorkerKernel::report() const {
   made.free = cores_.free();
   made.takes_work = takes_work_ && !draining_;
   made.leaves = leaves_at_.has_value();
+  made.permits = true;
   for (const auto& [id, job] : jobs_) {
     for (const auto& [number, assignment] : job.assignments) {
       if (!assignment.gone) made.held.push_back({id, job.fence, number, assignment.phase});

@@ -96,6 +96,7 @@ void Outbox::merge_at(std::size_t at) {
   for (std::size_t i = 0; i < shape_.workflows; ++i) {
     first->workflows[i].vus_active = 0;
     first->workflows[i].vus_allocated = 0;
+    first->workflows[i].ran += second->workflows[i].ran;
   }
   first->merge(*second);
   first->second = began;

@@ -32,6 +32,12 @@ class Outbox {
   // `bytes_most` does not limit deltas under way and one further delta.
   Outbox(Shape shape, std::size_t bytes_most) : shape_(shape), bytes_most_(bytes_most) {}
 
+  // From now on, instead of the limit of the constructor.
+  void limit(std::size_t bytes_most) {
+    bytes_most_ = bytes_most;
+    make_room();
+  }
+
   // The next second, encoded. REQUIRES that it can be decoded with the shape.
   void add(std::string second);
   // The next delta to send; nothing without one, or if too many are under way. It stays here. Up to

@@ -38,6 +38,15 @@ TEST_F(OutboxTest, sends_a_few_ahead_and_forgets_what_is_durable) {
   EXPECT_EQ(outbox_.bytes(), 0u);
 }
 
+TEST_F(OutboxTest, a_lower_limit_merges_what_is_kept) {
+  measure(40);
+  const std::size_t before = outbox_.bytes();
+  outbox_.limit(before / 2);
+  EXPECT_LE(outbox_.bytes(), before / 2);
+  EXPECT_EQ(outbox_.last_number(), 40u);
+  EXPECT_EQ(send().back().second, 40u);
+}
+
 TEST_F(OutboxTest, an_answer_that_comes_late_changes_nothing) {
   measure(4);
   send();

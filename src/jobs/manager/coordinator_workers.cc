@@ -314,7 +314,7 @@ std::optional<dispatch::Noted::Permit> JobCoordinator::reported(const std::strin
   std::vector<AssignmentId> lost;
   for (const dispatch::AssignmentRecord& assignment : job_->record().assignments) {
     const bool live = dispatch::is_live(assignment);
-    if (assignment.worker != worker || assignment.life != report.life) continue;
+    if (assignment.life != report.life || assignment.worker != worker) continue;
     const auto here = held.find(assignment.id);
     if (!live) {
       if (here != held.end() && here->second != dispatch::AssignmentPhase::kEnded &&
@@ -475,9 +475,13 @@ dispatch::Response JobCoordinator::window(const std::string& worker, const dispa
   say_pressure();
   if (!job_->over()) {
     job_->iterated(message.assignment, ingest_->iterated(stream));
-    step([&](Instant at, JobEffects& out) { job_->applied(at, message.assignment, answer.applied, out); });
+    JobEffects out;
+    job_->set_wall(now(), parts_.runtime.wall_now());
+    job_->applied(now(), message.assignment, answer.applied, out);
+    if (!out.empty()) after(out);
   }
-  if (ingest_->next_deadline() <= parts_.runtime.now()) poke();
+  // The deadlines of the job are a matter of all its assignments; most windows change none of them.
+  if (std::min(ingest_->next_deadline(), copy_due()) < nap_until_) poke();
   return answer;
 }
 

@@ -281,10 +281,12 @@ void JobCoordinator::poke() {
   if (nap_ != nullptr) nap_->cancel();
 }
 
+Instant JobCoordinator::copy_due() const {
+  return ingest_->unsafe() && !copying_ && owned_ ? next_copy_ : Instant::never();
+}
+
 Instant JobCoordinator::next_deadline() const {
-  Instant next = std::min({job_->wake(), ingest_->next_deadline(), watchers_->next_deadline()});
-  if (ingest_->unsafe() && !copying_ && owned_) next = std::min(next, next_copy_);
-  return next;
+  return std::min({job_->wake(), ingest_->next_deadline(), watchers_->next_deadline(), copy_due()});
 }
 
 task<void> JobCoordinator::keep_time(JobCoordinator* self) {
@@ -295,8 +297,8 @@ task<void> JobCoordinator::keep_time(JobCoordinator* self) {
       runtime::Cancellation nap(cancel);
       self->nap_ = &nap;
       // A limit, because the wall clock may be set, and a deadline may come from a clock that was read earlier.
-      const Instant until = std::min(self->next_deadline(), self->now() + Duration::seconds(1));
-      co_await runtime.sleep_until(until, &nap);
+      self->nap_until_ = std::min(self->next_deadline(), self->now() + Duration::seconds(1));
+      co_await runtime.sleep_until(self->nap_until_, &nap);
       self->nap_ = nullptr;
     }
     if (cancel->cancelled()) co_return;

@@ -156,6 +156,7 @@ class JobCoordinator final : private jobs::JobHandle::Listener {
   void after(const dispatch::JobEffects& effects);
   void poke();
   void carry_out(const dispatch::JobEffect& effect);
+  Instant copy_due() const;
   Instant next_deadline() const;
   static runtime::task<void> keep_time(JobCoordinator* self);
   static runtime::task<void> write_on(JobCoordinator* self);
@@ -221,6 +222,7 @@ class JobCoordinator final : private jobs::JobHandle::Listener {
   resilience::Backpressure told_pressure_ = resilience::Backpressure::kNone;
   Instant over_since_;
   runtime::Cancellation* nap_ = nullptr;
+  Instant nap_until_;
   runtime::Scope scope_;  // last: its coroutines use everything above
 };
 

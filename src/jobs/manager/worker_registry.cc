@@ -130,6 +130,7 @@ std::vector<dispatch::WorkerSight> WorkerRegistry::sights(Instant now, const std
     sight.held = heard && (report.takes_work ? routing >= health::Routing::kDrain : drains);
     sight.healthy = report.healthy && routing == health::Routing::kRoute;
     sight.leaves = report.leaves;
+    sight.permits = report.permits;
     out.push_back(std::move(sight));
   }
   return out;

@@ -34,6 +34,16 @@ TEST(WorkerRegistry, AWorkerThatLiesAboutItsCoresHasNoneToGive) {
   EXPECT_EQ(registry.sights(kWorkerRegistryNow, {{"w1", 99}}).at(0).free, 0u);
 }
 
+TEST(WorkerRegistry, a_worker_keeps_permits_only_if_it_says_so) {
+  WorkerRegistry registry;
+  dispatch::WorkerReport says = report(2, 2);
+  ASSERT_TRUE(registry.heard(kWorkerRegistryNow, "old", says));
+  says.permits = true;
+  ASSERT_TRUE(registry.heard(kWorkerRegistryNow, "w1", says));
+  EXPECT_FALSE(registry.sights(kWorkerRegistryNow, {}).at(0).permits);
+  EXPECT_TRUE(registry.sights(kWorkerRegistryNow, {}).at(1).permits);
+}
+
 TEST(WorkerRegistry, WhoIsSilentGetsNothingNew) {
   WorkerRegistry registry;
   ASSERT_TRUE(registry.heard(kWorkerRegistryNow, "w1", report(2, 2)));

@@ -28,6 +28,9 @@ class AssignmentStream {
   AssignmentStream(ingest::Shape shape, std::size_t bytes_most)
       : shape_(shape), outbox_(std::in_place, shape, bytes_most) {}
 
+  void limit(std::size_t bytes_most) {
+    if (outbox_) outbox_->limit(bytes_most);
+  }
   // Second 0 of the workflow is second `base` of the run, and the stream begins with second `from` of the run.
   void begin(uint64_t base, uint64_t from) { base_ = base, from_ = from; }
   // A second of the workflow, in order. kProtocol: it is no such thing.

@@ -51,6 +51,8 @@ class WorkerAssignment final : public std::enable_shared_from_this<WorkerAssignm
   void close() { over_.cancel(); }
 
   const AssignmentStream& stream() const { return stream_; }
+  // Of the memory for its stream.
+  void limit(std::size_t bytes_most) { stream_.limit(bytes_most); }
   // Its counters, for screens; nothing before its begin, some time after its end, and while the owner drops them.
   std::optional<dispatch::LiveMessage::Assignment> live(Instant now) const;
   // Its headway; nothing before its begin and after its end.

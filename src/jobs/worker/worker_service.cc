@@ -131,6 +131,9 @@ void WorkerService::carry_out(effect::Start& effect) {
                                                        AssignmentStream(known->shape, settings_.stream_bytes_most),
                                                        known->graceful_stops[order->workflow]);
   assignments_[effect.assignment] = assignment;
+  for (const auto& [key, one] : assignments_) {
+    one->limit(std::min(settings_.stream_bytes_most, settings_.all_bytes_most / assignments_.size()));
+  }
   assignment->start(factory_, std::move(*order));
   scope_.spawn(WorkerAssignment::deliver(assignment));
 }

@@ -42,6 +42,7 @@ struct WorkerSettings {
   uint32_t cores = 0;                                     // how many of them serve assignments; 0: all
   bool pin = true;                                        // each part stays on the processor of its core
   std::size_t stream_bytes_most = std::size_t{64} << 20;  // kept of one assignment while no owner takes it
+  std::size_t all_bytes_most = std::size_t{512} << 20;    // of all assignments: each has an equal part of it
   Duration hand_over = Duration::seconds(10);             // time to hand over when it leaves, before it stops the rest
   // A worker without an answered report for this time counts as unknown.
   Duration unknown_after = Duration::seconds(10);

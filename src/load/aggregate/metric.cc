@@ -82,6 +82,19 @@ bool selects_step(const plan::Plan& plan, std::size_t step, const Filter& filter
   return plan::selects_step(plan, step, filter.step, filter.workflow, filter.tags);
 }
 
+// The time that a rate of this part is per.
+Duration elapsed_of(const Totals& totals, const Filter& filter) {
+  if (!filter.step && !filter.workflow && filter.tags.empty()) return totals.elapsed();
+  const plan::Plan& plan = totals.plan();
+  std::optional<uint16_t> only = filter.workflow;
+  for (std::size_t s = 0; s < plan.steps.size() && !filter.workflow; ++s) {
+    if (!selects_step(plan, s, filter)) continue;
+    if (only && *only != plan.steps[s].workflow) return totals.elapsed();
+    only = plan.steps[s].workflow;
+  }
+  return only ? totals.elapsed(*only) : totals.elapsed();
+}
+
 void add(uint64_t count, Sample& out) { out.count += static_cast<double>(count); }
 
 void take_step(const Origin& origin, const Totals& totals, plan::StepId id, Sample& out) {
@@ -165,7 +178,7 @@ Sample custom_sample(const Totals& totals, std::size_t metric, const Filter& fil
   }
   Sample out;
   out.kind = plan.metrics[metric].kind;
-  out.elapsed = totals.elapsed();
+  out.elapsed = elapsed_of(totals, filter);
   out.any = sum.count > 0;
   out.refused = sum.refused;
   out.count = out.kind == MetricKind::kRate ? static_cast<double>(sum.trues) : sum.amount();
@@ -235,7 +248,7 @@ std::optional<Sample> sample(const Totals& totals, std::string_view metric, cons
   const Origin& origin = origin_of(metric);
   Sample out;
   out.kind = known->kind;
-  out.elapsed = totals.elapsed();
+  out.elapsed = elapsed_of(totals, filter);
   if (origin.source == Source::kVus) {
     take_gauge(totals.vus(filter.workflow).active, out);
   } else if (origin.source == Source::kVusMax) {

@@ -40,7 +40,7 @@ struct Sample {
   double scale = kMillisecond;   // kTrend: the number of the histogram's units in one of the metric's
   uint64_t refused = 0;          // impossible values of the scenario's own metrics
   bool any = true;               // has a sample; true for metrics that count all the time
-  Duration elapsed;              // measured time of the run
+  Duration elapsed;              // measured time of the run; of a part in one workflow, that in which this ran
 };
 // The value of a metric of the product or of the scenario. Empty when the metric does not exist, or does not have this
 // filter.

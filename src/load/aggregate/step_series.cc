@@ -1,13 +1,15 @@
 #include "load/aggregate/step_series.h"
 
 #include <algorithm>
+#include <array>
 
 #include "core/base/check.h"
 
 namespace bellwether::aggregate {
 
 Percentiles percentiles_of(const metrics::ResponseTimes& times) {
-  return {times.percentile(50).value, times.percentile(95).value, times.percentile(99).value};
+  const auto [p50, p95, p99] = times.percentiles(std::array{50.0, 95.0, 99.0});
+  return {p50.value, p95.value, p99.value};
 }
 
 void keep_worst(Percentiles& worst, const Percentiles& other) {

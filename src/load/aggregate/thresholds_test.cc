@@ -74,6 +74,23 @@ TEST_F(MetricTest, counters_have_a_count_and_a_rate_per_second) {
   EXPECT_EQ(value(totals, "http_reqs", Aggregation::kAvg), std::nullopt);
 }
 
+TEST_F(MetricTest, a_rate_within_one_workflow_is_per_second_in_which_it_ran) {
+  metrics::Window window(aggregate::shape_of(plan));
+  window.second = 1;
+  window.steps[2].count = 100;
+  window.workflows[1].iterations = 40;
+  window.workflows[1].ran = Duration::seconds(10);
+  totals.add(window, Duration::seconds(10));
+  EXPECT_EQ(value(totals, "http_reqs", Aggregation::kRate, {.step = 2}), 40);
+  EXPECT_EQ(value(totals, "iterations", Aggregation::kRate, {.workflow = 1}), 10);
+  EXPECT_EQ(value(totals, "http_reqs", Aggregation::kRate), 35) << "the run";
+  EXPECT_EQ(value(totals, "http_reqs", Aggregation::kRate, {.step = 0}), 5) << "whose time is unknown";
+  window.second = 2;
+  window.workflows[1].ran = Duration::hours(1);
+  totals.add(window, Duration::seconds(10));
+  EXPECT_EQ(totals.elapsed(1), Duration::seconds(30)) << "no longer than was measured";
+}
+
 TEST_F(MetricTest, rates_are_shares_of_what_was_observed) {
   EXPECT_DOUBLE_EQ(*value(totals, "http_req_failed", Aggregation::kRate), 0.01);
   EXPECT_DOUBLE_EQ(*value(totals, "checks", Aggregation::kRate), 0.7);

@@ -236,6 +236,7 @@ Totals::Totals(const plan::Plan& plan)
 }
 
 void Totals::add(const metrics::Window& second, Duration covered) {
+  add_ran(second);
   sum_.merge(second);
   sum_.second = second.second;
   elapsed_ += covered;
@@ -258,18 +259,26 @@ void Totals::add(const metrics::Window& second, Duration covered) {
   step_series_.add(second, covered);
 }
 
-void Totals::amend(const metrics::Window& part) {
-  sum_.merge(part);
+// Before they are merged, which takes the greater of two times.
+void Totals::add_ran(const metrics::Window& second) {
   for (std::size_t w = 0; w < sum_.workflows.size(); ++w) {
-    sum_.workflows[w].vus_active -= part.workflows[w].vus_active;
-    sum_.workflows[w].vus_allocated -= part.workflows[w].vus_allocated;
+    sum_.workflows[w].ran += second.workflows[w].ran;
   }
+}
+
+void Totals::amend(const metrics::Window& part) {
   SeriesPoint point = point_of(part, Duration::zero());
   const auto at = place_of(part.second);
   if (at == series_.end() || retention_.interval_of(at->second) != retention_.interval_of(part.second)) {
     // No other part had measured in that second.
     point.covered = Duration::seconds(1);
     elapsed_ += point.covered;
+    add_ran(part);
+  }
+  sum_.merge(part);
+  for (std::size_t w = 0; w < sum_.workflows.size(); ++w) {
+    sum_.workflows[w].vus_active -= part.workflows[w].vus_active;
+    sum_.workflows[w].vus_allocated -= part.workflows[w].vus_allocated;
   }
   put(point, true);
   metric_series_.add(part, retention_);
@@ -305,6 +314,11 @@ Totals Totals::restore(const plan::Plan& plan, TotalsState state) {
   totals.metric_series_.restore(std::move(state.metrics));
   totals.step_series_.restore(std::move(state.steps));
   return totals;
+}
+
+Duration Totals::elapsed(uint16_t workflow) const {
+  const Duration ran = sum_.workflows[workflow].ran;
+  return ran > Duration::zero() ? std::min(ran, elapsed_) : elapsed_;
 }
 
 Counts Totals::counts(std::optional<uint16_t> workflow) const { return counts_of(*plan_, sum_, workflow); }

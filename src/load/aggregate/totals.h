@@ -184,6 +184,8 @@ class Totals {
   const metrics::Window& sum() const { return sum_; }
   // Measured time so far.
   Duration elapsed() const { return elapsed_; }
+  // The part of it in which a workflow ran: the divisor of its rates and those of its steps. All of it if unknown.
+  Duration elapsed(uint16_t workflow) const;
   bool empty() const { return elapsed_ == Duration::zero(); }
   // Of one workflow, or of the whole run.
   Counts counts(std::optional<uint16_t> workflow = {}) const;
@@ -199,6 +201,7 @@ class Totals {
   const SeriesPoint& last() const { return last_; }
 
  private:
+  void add_ran(const metrics::Window& second);
   SeriesPoint point_of(const metrics::Window& second, Duration covered);
   // The place of the point of this second's interval.
   std::vector<SeriesPoint>::iterator place_of(uint64_t second);

@@ -40,6 +40,7 @@ RC_GTEST_PROP(WindowCodec, loses_nothing, (uint64_t seed)) {
   }
   RC_ASSERT(back->workflows[0].iteration == window.workflows[0].iteration);
   RC_ASSERT(back->workflows[0].vus_active == window.workflows[0].vus_active);
+  RC_ASSERT(back->workflows[0].ran == window.workflows[0].ran);
   RC_ASSERT(back->checks[0].passes == window.checks[0].passes);
 }
 

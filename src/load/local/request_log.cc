@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "core/base/encoding.h"
 #include "core/base/wall_text.h"
 #include "core/runtime/thread.h"
 #include "load/report/write_file.h"
@@ -18,7 +19,7 @@ constexpr int kNice = 10;  // the load comes first
 constexpr int64_t kSecondNs = 1'000'000'000;
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20;  // that one write takes
 constexpr std::string_view kHeader =
-    "time,t_s,workflow,step,vu,iteration,status,failed,error,response_us,service_us,bytes_sent,bytes_received\n";
+    "time,t_s,workflow,step,vu,iteration,status,failed,error,response_us,service_us,bytes_sent,bytes_received,tags\n";
 
 int64_t micros_of(int64_t ns) { return (ns + 500) / 1000; }
 
@@ -28,6 +29,28 @@ std::string names_of(const plan::Plan& plan, const plan::StepInfo& step, bool as
   const std::string name = step.name.substr(workflow.size() + 1);
   return as_json ? fmt::format("\"workflow\":\"{}\",\"step\":\"{}\"", workflow, name)
                  : fmt::format("{},{}", workflow, name);
+}
+
+// The tags of a step: "build=7;page=cart" as a cell of CSV, in quotes where that needs some, or a member of JSON.
+std::string tags_of(const plan::StepInfo& step, bool as_json) {
+  if (step.tags.empty()) return {};
+  std::string out;
+  for (const plan::Tag& tag : step.tags) {
+    if (!out.empty()) out += as_json ? ',' : ';';
+    if (!as_json) {
+      out += fmt::format("{}={}", tag.key, tag.value);
+      continue;
+    }
+    out += '"';
+    append_json_text(tag.key, out);
+    out += "\":\"";
+    append_json_text(tag.value, out);
+    out += '"';
+  }
+  if (as_json) return fmt::format(",\"tags\":{{{}}}", out);
+  if (out.find_first_of(",\"\r\n") == std::string::npos) return out;
+  for (std::size_t at = out.find('"'); at != std::string::npos; at = out.find('"', at + 2)) out.insert(at, 1, '"');
+  return fmt::format("\"{}\"", out);
 }
 
 }  // namespace
@@ -44,7 +67,10 @@ Result<std::unique_ptr<RequestLog>> RequestLog::open(const std::string& path, co
 
 RequestLog::RequestLog(const plan::Plan& plan, std::string path, bool as_json, int file)
     : path_(std::move(path)), as_json_(as_json), file_(file) {
-  for (const plan::StepInfo& step : plan.steps) names_.push_back(names_of(plan, step, as_json));
+  for (const plan::StepInfo& step : plan.steps) {
+    names_.push_back(names_of(plan, step, as_json));
+    tags_.push_back(tags_of(step, as_json));
+  }
   if (!as_json_) text_ = kHeader;
   const runtime::NoSignals none;
   writer_ = std::thread([this] { write_pages(); });
@@ -128,14 +154,15 @@ void RequestLog::append(const vuser::RequestRow& row) {
     if (!error.empty()) fmt::format_to(out, "\"error\":\"{}\",", error);
     fmt::format_to(out, "\"response_us\":{},", micros_of(row.response));
     if (row.service >= 0) fmt::format_to(out, "\"service_us\":{},", micros_of(row.service));
-    fmt::format_to(out, "\"bytes_sent\":{},\"bytes_received\":{}}}\n", row.bytes_sent, row.bytes_received);
+    fmt::format_to(out, "\"bytes_sent\":{},\"bytes_received\":{}{}}}\n", row.bytes_sent, row.bytes_received,
+                   tags_[row.step]);
     return;
   }
   fmt::format_to(out, ",{:.6f},{},{},{},", since_start, names_[row.step], row.vu, row.iteration);
   if (row.status != 0) fmt::format_to(out, "{}", row.status);
   fmt::format_to(out, ",{},{},{},", row.failed, error, micros_of(row.response));
   if (row.service >= 0) fmt::format_to(out, "{}", micros_of(row.service));
-  fmt::format_to(out, ",{},{}\n", row.bytes_sent, row.bytes_received);
+  fmt::format_to(out, ",{},{},{}\n", row.bytes_sent, row.bytes_received, tags_[row.step]);
 }
 
 // After a failure the rows are dropped, so that the load threads find free pages.

@@ -49,6 +49,7 @@ class RequestLog {
   const bool as_json_;
   const int file_;
   std::vector<std::string> names_;  // of each step: the cells of its workflow and itself
+  std::vector<std::string> tags_;   // of each step, as they stand in a row
   std::mutex mutex_;                // of pages_
   std::vector<std::unique_ptr<vuser::RequestPages>> pages_;
   std::atomic<uint32_t> ready_{0};

@@ -58,9 +58,26 @@ TEST_F(RequestLogTest, has_a_row_for_each_request) {
   EXPECT_EQ(log->end().problem, "");
   EXPECT_EQ(log->end().left_out, 0u);
   EXPECT_EQ(content(path),
-            "time,t_s,workflow,step,vu,iteration,status,failed,error,response_us,service_us,bytes_sent,bytes_received\n"
-            "2023-11-14T22:13:20.750000Z,0.500000,url,get,3,0,200,false,,1235,1000,10,20\n"
-            "2023-11-14T22:13:20.750000Z,0.500000,url,get,3,7,,true,connect_refused,1235,,10,20\n");
+            "time,t_s,workflow,step,vu,iteration,status,failed,error,response_us,service_us,bytes_sent,bytes_received,"
+            "tags\n"
+            "2023-11-14T22:13:20.750000Z,0.500000,url,get,3,0,200,false,,1235,1000,10,20,\n"
+            "2023-11-14T22:13:20.750000Z,0.500000,url,get,3,7,,true,connect_refused,1235,,10,20,\n");
+}
+
+TEST_F(RequestLogTest, names_the_tags_of_each_step) {
+  plan_.steps[0].tags = {{"build", "7"}, {"note", "a,\"b\""}};
+  for (const char* name : {"/log.csv", "/log.jsonl"}) {
+    auto log = open(folder_.path() + name);
+    vuser::RequestPages& pages = log->new_pages();
+    pages.add(row_of(0));
+    pages.close();
+    log->end();
+  }
+  const std::string csv = content(folder_.path() + "/log.csv");
+  const std::string jsonl = content(folder_.path() + "/log.jsonl");
+  EXPECT_TRUE(csv.ends_with(",10,20,\"build=7;note=a,\"\"b\"\"\"\n")) << csv;
+  EXPECT_TRUE(jsonl.ends_with(",\"bytes_received\":20,\"tags\":{\"build\":\"7\",\"note\":\"a,\\\"b\\\"\"}}\n"))
+      << jsonl;
 }
 
 TEST_F(RequestLogTest, is_lines_of_json_too) {

@@ -37,10 +37,10 @@ Histogram ResponseTimes::waits() const {
   return out;
 }
 
-ResponseFigure ResponseTimes::percentile(double percent) const {
+ResponseFigure ResponseTimes::percentile_among(double percent, const Histogram* all) const {
   const Duration of_responses = answered.percentile(percent);
-  if (all_answered()) return {of_responses, of_responses};
-  ResponseFigure out{std::max(waits().percentile(percent), of_responses), {}};
+  if (all == nullptr) return {of_responses, of_responses};
+  ResponseFigure out{std::max(all->percentile(percent), of_responses), {}};
   const double rank = percent / 100 * static_cast<double>(count());
   const auto responses = static_cast<double>(answered.count());
   if (responses > 0 && rank <= responses) out.most = std::max(answered.percentile(rank / responses * 100), out.value);

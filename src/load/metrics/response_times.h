@@ -7,6 +7,8 @@
 // So failing, dropping or ending early never improves a figure.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
@@ -38,7 +40,15 @@ struct ResponseTimes {
   // The lower bounds of all; those of requests without a response are at least the longest response.
   Histogram waits() const;
   // Zero if there was no request. `percent`: 0 to 100. `most` of the mean is known only if all were answered.
-  ResponseFigure percentile(double percent) const;
+  ResponseFigure percentile(double percent) const { return percentiles(std::array{percent})[0]; }
+  // Merges the waits once for all of them.
+  template <std::size_t N>
+  std::array<ResponseFigure, N> percentiles(const std::array<double, N>& percents) const {
+    const std::optional<Histogram> all = all_answered() ? std::nullopt : std::optional(waits());
+    std::array<ResponseFigure, N> out;
+    for (std::size_t i = 0; i < N; ++i) out[i] = percentile_among(percents[i], all ? &*all : nullptr);
+    return out;
+  }
   ResponseFigure mean() const;
   ResponseFigure max() const;
   // The least of them; a drop or the end of the run does not make it less than that of the responses.
@@ -48,6 +58,8 @@ struct ResponseTimes {
 
  private:
   bool all_answered() const { return unanswered.empty() && unfinished.empty(); }
+  // `all`: waits(); null when all were answered.
+  ResponseFigure percentile_among(double percent, const Histogram* all) const;
 };
 
 }  // namespace bellwether::metrics

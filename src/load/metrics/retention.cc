@@ -59,6 +59,7 @@ void append(Window& earlier, const Window& later) {
   for (std::size_t w = 0; w < earlier.workflows.size(); ++w) {
     gauges.emplace_back(std::max(earlier.workflows[w].vus_active, later.workflows[w].vus_active),
                         std::max(earlier.workflows[w].vus_allocated, later.workflows[w].vus_allocated));
+    earlier.workflows[w].ran += later.workflows[w].ran;
   }
   const Duration covered = earlier.covered + later.covered;
   const uint64_t second = earlier.second;

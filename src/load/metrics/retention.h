@@ -65,7 +65,7 @@ class Retention {
 };
 
 // Adds a later interval of time to an earlier one. Unlike Window::merge, which merges the threads of one second, gauges
-// become the greater of both, and `covered` the sum. REQUIRES the same shape.
+// become the greater of both, and `covered` and `ran` the sums. REQUIRES the same shape.
 void append(Window& earlier, const Window& later);
 
 }  // namespace bellwether::metrics

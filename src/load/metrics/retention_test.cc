@@ -138,9 +138,12 @@ TEST(Retention, a_stretch_has_the_counts_of_both_and_the_most_users) {
   a.workflows[0].vus_active = 7;
   b.workflows[0].vus_active = 5;
   b.workflows[0].vus_allocated = 9;
+  a.workflows[0].ran = Duration::millis(700);
+  b.workflows[0].ran = Duration::seconds(1);
   append(a, b);
   EXPECT_EQ(a.second, 4U);
   EXPECT_EQ(a.covered, Duration::seconds(2));
+  EXPECT_EQ(a.workflows[0].ran, Duration::millis(1700));
   EXPECT_EQ(a.steps[0].count, 7U);
   EXPECT_EQ(a.steps[0].service.count(), 2U);
   EXPECT_EQ(a.workflows[0].vus_active, 7);

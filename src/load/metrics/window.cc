@@ -185,6 +185,7 @@ void WorkflowWindow::merge(const WorkflowWindow& other) {
   dropped += other.dropped;
   vus_active += other.vus_active;
   vus_allocated += other.vus_allocated;
+  ran = std::max(ran, other.ran);
   begun += other.begun;
   taken = std::max(taken, other.taken);
   pace = std::max(pace, other.pace);
@@ -195,6 +196,7 @@ void WorkflowWindow::merge(const WorkflowWindow& other) {
 void WorkflowWindow::clear() {
   iterations = interrupted = scheduled = on_time = late = dropped = 0;
   vus_active = vus_allocated = 0;
+  ran = Duration::zero();
   begun = taken = pace = 0;
   iteration.clear();
   start_lag.clear();

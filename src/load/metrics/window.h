@@ -169,6 +169,7 @@ struct WorkflowWindow {
   uint64_t dropped = 0;       // open model: no virtual user was free
   int64_t vus_active = 0;     // gauge, the most at once in the window
   int64_t vus_allocated = 0;  // gauge
+  Duration ran;               // the time of the window in which it ran; the most of all merged
   // On a cluster, for the assignment that goes on with a part (plan::Iterated): the iterations that began; of the part
   // with the most, the rows taken since the start of the run, and its pace.
   uint64_t begun = 0;

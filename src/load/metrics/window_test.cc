@@ -28,6 +28,7 @@ void fill(Window& window, uint32_t k) {
   workflow.dropped += 6 * k;
   workflow.vus_active += 7 * k;
   workflow.vus_allocated += 8 * k;
+  workflow.ran = std::max(workflow.ran, Duration::millis(k));
   workflow.begun += 9 * k;
   workflow.taken = std::max<uint64_t>(workflow.taken, 10 * k);
   workflow.pace = std::max<uint64_t>(workflow.pace, 11 * k);
@@ -65,6 +66,7 @@ void expect_equal(const Window& a, const Window& b) {
     EXPECT_EQ(x.dropped, y.dropped);
     EXPECT_EQ(x.vus_active, y.vus_active);
     EXPECT_EQ(x.vus_allocated, y.vus_allocated);
+    EXPECT_EQ(x.ran, y.ran);
     EXPECT_EQ(x.begun, y.begun);
     EXPECT_EQ(x.taken, y.taken);
     EXPECT_EQ(x.pace, y.pace);

@@ -171,7 +171,7 @@ Json steps_json(const RunReport& run) {
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const plan::StepInfo& info = plan.steps[s];
     if (!info.measured) continue;
-    Json& step = out[info.name] = step_json(totals.sum().steps[s], run.measured_of(info.workflow));
+    Json& step = out[info.name] = step_json(totals.sum().steps[s], totals.elapsed(info.workflow));
     step["due_times"] = plan::has_due_times(plan, info);
     step["series"] = step_series_json(totals.step_series(), s, plan.steps.size());
     for (const plan::Tag& tag : info.tags) step["tags"][tag.key] = tag.value;

@@ -23,11 +23,6 @@ WorkflowState state_of(const RunReport& run, Duration start) {
 
 }  // namespace
 
-Duration RunReport::measured_of(uint16_t workflow) const {
-  const Duration own = workflows[workflow].elapsed;
-  return own > Duration::zero() ? std::min(own, totals->elapsed()) : totals->elapsed();
-}
-
 RunReport conclude(const aggregate::Totals& totals, Course course) {
   RunReport run;
   run.run_id = std::move(course.run_id);

@@ -80,9 +80,6 @@ struct RunReport {
   std::vector<WorkflowState> workflows;
   bool ended_early = false;  // by anything but the end of its plan
   bool confirmed = true;     // false: the reason of the verdict says why
-
-  // The measured time in which a workflow ran: the divisor of the rates of its steps.
-  Duration measured_of(uint16_t workflow) const;
 };
 
 // Judges a run that has ended: thresholds, generator and verdict come from the totals. REQUIRES a state for each

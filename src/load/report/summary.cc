@@ -413,7 +413,7 @@ void write_latencies(Page& page, const RunReport& run) {
     if (!info.measured || step.count == 0) continue;
     const std::string figures =
         fmt::format("  {} requests, {}, {} failed", format_count(step.count),
-                    rate_text(step.count, run.measured_of(info.workflow)), percent(step.failed, step.count));
+                    rate_text(step.count, totals.elapsed(info.workflow)), percent(step.failed, step.count));
     rows.push_back(
         {page.style(shorten(printable(info.name), page.width() - 2 - width_of(figures)), Style::kBold) + figures});
     if (!step.response.empty()) rows.push_back(latency_row("  response", step.response));

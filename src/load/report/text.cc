@@ -113,15 +113,16 @@ std::string shorten(std::string_view text, std::size_t width) {
 std::vector<std::string> wrap(std::string_view text, std::size_t width) {
   std::vector<std::string> lines;
   std::string line;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(' '), text.size());
-    const std::string_view word = text.substr(0, end);
-    if (!line.empty() && width_of(line) + 1 + width_of(word) > width) {
+  while (true) {
+    const std::size_t gap = text.find_first_not_of(' ');
+    if (gap == std::string_view::npos) break;
+    const std::string_view word = text.substr(gap, text.find(' ', gap) - gap);
+    text.remove_prefix(gap + word.size());
+    if (!line.empty() && width_of(line) + gap + width_of(word) > width) {
       lines.push_back(std::move(line));
       line.clear();
     }
-    if (!word.empty()) line += (line.empty() ? "" : " ") + std::string(word);
-    text.remove_prefix(std::min(end + 1, text.size()));
+    line.append(line.empty() ? 0 : gap, ' ').append(word);
   }
   if (!line.empty()) lines.push_back(std::move(line));
   return lines;
@@ -240,7 +241,7 @@ std::string threshold_value(const ResultThreshold& threshold) {
 
 std::vector<std::string> latency_row(std::string name, const metrics::ResponseTimes& times) {
   std::vector<std::string> row{std::move(name), figure_text(times.mean())};
-  for (const double percent : {50.0, 90.0, 95.0, 99.0, 99.9}) row.push_back(figure_text(times.percentile(percent)));
+  for (const auto& one : times.percentiles(std::array{50.0, 90.0, 95.0, 99.0, 99.9})) row.push_back(figure_text(one));
   row.push_back(figure_text(times.max()));
   return row;
 }

@@ -24,7 +24,7 @@ std::string pad_left(std::string text, std::size_t width);
 std::string pad_right(std::string text, std::size_t width);
 // Cut to `width` columns with … at its end when longer. Keeps whole characters.
 std::string shorten(std::string_view text, std::size_t width);
-// Broken at spaces into lines of at most `width` columns; a longer word stands alone.
+// Broken at spaces into lines of at most `width` columns; a longer word stands alone. Spaces within a line stay.
 std::vector<std::string> wrap(std::string_view text, std::size_t width);
 
 enum class Style : uint8_t { kPlain, kBold, kDim, kGood, kBad, kWarn };

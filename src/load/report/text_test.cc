@@ -43,6 +43,7 @@ TEST(Text, shortening_keeps_whole_characters) {
 TEST(Text, wrapping_breaks_at_spaces_only) {
   EXPECT_EQ(wrap("one two three", 7), (std::vector<std::string>{"one two", "three"}));
   EXPECT_EQ(wrap("unbreakable is", 4), (std::vector<std::string>{"unbreakable", "is"}));
+  EXPECT_EQ(wrap(" a  b   c  ", 6), (std::vector<std::string>{"a  b", "c"}));
   EXPECT_TRUE(wrap("", 10).empty());
 }
 

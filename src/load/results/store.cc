@@ -45,7 +45,10 @@ std::string_view whole_names(std::string_view names) {
 std::string sums_of(metrics::Window& window) {
   window.second = 0;
   window.covered = Duration::zero();
-  for (metrics::WorkflowWindow& one : window.workflows) one.vus_active = one.vus_allocated = 0;
+  for (metrics::WorkflowWindow& one : window.workflows) {
+    one.vus_active = one.vus_allocated = 0;
+    one.ran = Duration::zero();
+  }
   return ingest::encode_window(window);
 }
 

@@ -186,7 +186,7 @@ struct WorkflowRun {
   Instant start;
   Instant from;  // when this engine begins with it: at `start`, or later in place of another engine
   Instant end;
-  Instant ended;                     // when its last iteration here ended
+  Instant ended = Instant::never();  // when its last iteration here ended
   Instant until = Instant::never();  // from then on it is another engine's
   runtime::Cancellation waiting;     // for the next iteration, or arrival: ends with `until`, too
   Change change;                     // it is paused or resumed, or has another number of users

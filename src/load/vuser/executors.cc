@@ -23,8 +23,10 @@ task<void> Executors::run(WorkflowRun& run, Instant start, Resume resume) {
   run.applied = {run.from, run.rows_taken, 0};
   if (run.workflow.timeout) runtime_.timers().arm(run.timeout, start + *run.workflow.timeout);
   const bool time_came = co_await runtime_.sleep_until(run.from, &run.waiting);
-  run.ended = runtime_.now();
-  if (!time_came) co_return;
+  if (!time_came) {
+    run.ended = runtime_.now();
+    co_return;
+  }
   co_await std::visit(Overloaded{[&](const plan::ConstantVus& how) { return constant_vus(run, how); },
                                  [&](const plan::RampingVus& how) { return ramping_vus(run, how); },
                                  [&](const plan::Iterations& how) { return iterations(run, how); },

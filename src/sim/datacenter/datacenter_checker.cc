@@ -6,6 +6,7 @@
 
 #include "jobs/ingest/run_ingest.h"
 #include "load/codec/totals_codec.h"
+#include "sim/datacenter/loss_report.h"
 
 namespace bellwether::sim {
 namespace {
@@ -144,11 +145,17 @@ class JobJudge {
     sum_->merge(*window);
     iterations_[assignment.workflow] += window->workflows[assignment.workflow].iterations;
     if (job_.spec[assignment.workflow].length == Duration::zero()) return;
+    // By the clock of the job's owner, which may number the seconds anew.
+    const auto from = Duration::seconds(static_cast<int64_t>(one.second)) -
+                      Duration::seconds(static_cast<int64_t>(job_.record.workflows[assignment.workflow].base_second));
+    const Duration skipped =
+        std::max(Duration(), assignment.begins_at - Duration::seconds(static_cast<int64_t>(one.told->second)));
     for (uint32_t part = assignment.parts.first; part < assignment.parts.first + assignment.parts.count; ++part) {
       const Place place(assignment.workflow, part, one.second);
-      if (may_be_double) {
-        covered_.insert(place);
-      } else if (!full_.insert(place).second) {
+      if (skipped < window->covered) {
+        counts_[{assignment.workflow, part}].emplace_back(from + skipped, from + window->covered);
+      }
+      if (!may_be_double && !full_.insert(place).second) {
         twice_ = fmt::format("second {} of part {} of workflow {} of job '{}' counts twice", one.second, part,
                              assignment.workflow, job_.id);
       }
@@ -164,26 +171,20 @@ class JobJudge {
     return fmt::format("the totals of job '{}' are not the sum of the seconds that count", job_.id);
   }
 
-  // Planned load that does not count is a reported loss: of as many parts, in each second.
-  std::string look_for_gaps() const {
+  // Planned load of a part that does not count is a reported loss of that part.
+  std::string look_for_gaps() {
     if (job_.record.stop) return {};
     for (uint16_t w = 0; w < job_.spec.size(); ++w) {
       const dispatch::WorkflowRecord& one = job_.record.workflows[w];
       if (one.state != dispatch::WorkflowState::kCompleted || job_.spec[w].length == Duration::zero()) continue;
       if (job_.spec[w].counted) continue;
-      const auto seconds = static_cast<uint64_t>((job_.spec[w].length.ns() + kSecondNs - 1) / kSecondNs);
-      for (uint64_t second = one.base_second; second < one.base_second + seconds; ++second) {
-        uint32_t missing = 0;
-        for (uint32_t part = 0; part < one.parts; ++part) {
-          const Place place(w, part, second);
-          missing += full_.contains(place) || covered_.contains(place) ? 0 : 1;
-        }
-        const Duration from = Duration::seconds(static_cast<int64_t>(second));
-        const double lost = missing == 0 ? 0 : parts_lost(job_, w, from, from + Duration::seconds(1));
-        if (missing <= lost + 0.001) continue;
-        return fmt::format("second {} of workflow {} of job '{}' is missing of {} parts, but losses record {:.0f}",
-                           second, w, job_.id, missing, lost);
+      SpansOfParts missing;
+      for (uint32_t part = 0; part < one.parts; ++part) {
+        std::vector<Span>& counts = counts_[{w, part}];
+        std::sort(counts.begin(), counts.end());
+        missing.push_back(missing_of(counts, job_.spec[w].length));
       }
+      if (const std::string what = unreported(job_, w, missing); !what.empty()) return "the figures lack " + what;
     }
     return {};
   }
@@ -238,8 +239,8 @@ class JobJudge {
   CountedSeconds& seconds_;
   std::optional<metrics::Window> sum_;
   std::set<Place> full_;
-  std::set<Place> covered_;                  // in part
-  std::map<uint16_t, uint64_t> iterations_;  // that count, by workflow
+  std::map<std::pair<uint16_t, uint32_t>, std::vector<Span>> counts_;  // by workflow and part
+  std::map<uint16_t, uint64_t> iterations_;                            // that count, by workflow
   std::string twice_;
 };
 
@@ -270,11 +271,16 @@ std::string loss_of(const JobStory& job) {
   // A long absence of managers is enough for that.
   const bool unsynced =
       std::any_of(events.begin(), events.end(), [](const auto& one) { return one.kind == "layer_sync_failed"; });
-  if (!job.record.losses.empty() && !unsynced) {
+  // What is cut short has losses, and so has what depends on it.
+  const auto& all = job.record.workflows;
+  const bool cut = std::any_of(all.begin(), all.end(), [](const dispatch::WorkflowRecord& one) {
+    return one.state == dispatch::WorkflowState::kCancelled || one.state == dispatch::WorkflowState::kTimedOut;
+  });
+  if (!job.record.losses.empty() && !unsynced && !cut) {
     return fmt::format("job '{}' has a loss although nothing could be lost: {}", job.id,
                        job.record.losses.front().cause);
   }
-  const bool stopped = job.record.stop.has_value() || unsynced;
+  const bool stopped = job.record.stop.has_value() || unsynced || cut;
   if (!stopped && job.record.state != dispatch::JobState::kCompleted) {
     return fmt::format("job '{}' is {} although no worker broke: {}", job.id, to_string(job.record.state),
                        job.record.why);

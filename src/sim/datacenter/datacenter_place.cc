@@ -3,6 +3,7 @@
 #include <numeric>
 #include <utility>
 
+#include "cluster/net/message_classes.h"
 #include "cluster/node/node_admin.h"
 #include "jobs/dispatch/codec/messages_codec.h"
 #include "lead/roles/context_role.h"
@@ -70,10 +71,13 @@ class Sight final : public node::NodeRole {
     place_.registers = roles_.registers.get();
     place_.worker = roles_.worker.get();
     place_.sight = this;
-    if (roles_.worker != nullptr && CarelessService::is_needed(*place_.stage)) {
-      // The role shows its service for reading only; the service is not const itself.
-      auto& service = const_cast<node::WorkerService&>(roles_.worker->service());
-      careless_.emplace(tools.port.router(), service, *place_.stage);
+    // The roles show their services for reading only; the services are not const themselves.
+    if (roles_.worker != nullptr && CarelessService::is_worker(*place_.stage)) {
+      be_careless(cluster::message_type::kDispatch, const_cast<node::WorkerService&>(roles_.worker->service()));
+    } else if (roles_.manager != nullptr && CarelessService::is_manager(*place_.stage)) {
+      be_careless(cluster::message_type::kDispatch, const_cast<node::ManagerService&>(roles_.manager->service()));
+    } else if (roles_.registers != nullptr && CarelessService::is_replica(*place_.stage)) {
+      be_careless(cluster::message_type::kJobs, roles_.registers->lines());
     }
     co_return Status();
   }
@@ -86,6 +90,9 @@ class Sight final : public node::NodeRole {
   void hold(Inquest& inquest) { scope_.spawn(answer(this, &inquest)); }
 
  private:
+  void be_careless(uint16_t type, cluster::Service& real) {
+    careless_.emplace(tools_->runtime, tools_->port.router(), type, real, *place_.stage);
+  }
   static task<void> answer(Sight* self, Inquest* inquest) {
     const blobs::BlobKey key{inquest->job, node::kIngestBlob};
     const auto copy =

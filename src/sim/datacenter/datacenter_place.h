@@ -44,6 +44,7 @@ struct DatacenterPlace final : NodePlace {
   DatacenterStage* stage;
   Kind kind;
   uint32_t cores = 0;        // of a worker
+  Instant joins;             // not started before
   bool pressed = false;      // a worker on an overloaded machine
   std::size_t children = 0;  // processes of assignments
   StoredKeys blobs;          // of a manager

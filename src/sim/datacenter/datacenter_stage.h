@@ -30,6 +30,9 @@ inline constexpr auto kDatacenterMistakes = std::to_array<Mistake>({
     {"permit-from-arrival", "a permit lasts from when it arrives, not from when it was asked for", "datacenter-fence"},
     {"owner-does-not-wait", "an owner moves parts before the permits that it gave have ended", "datacenter-fence"},
     {"forgets-denials", "a witness denies and gives permits all the same", "datacenter-fence"},
+    {"offers-unkept", "an owner offers assignments before a majority keeps its record of them", "datacenter-pair"},
+    {"gives-up-unkept", "an owner gives assignments up before a majority keeps its record of it", "datacenter-pair"},
+    {"counts-twice", "a manager counts some of the reports twice"},
 });
 
 // One second of some parts of a workflow, as an assignment has reported it to its worker.
@@ -46,6 +49,7 @@ struct AssignmentStory {
   dispatch::PartRange parts;
   bool begun = false;
   bool resumed = false;
+  Duration begins_at;  // on the workflow's clock
   bool crashed = false;
   std::vector<ToldSecond> told;
   std::vector<Sent> sent;             // to the target
@@ -65,6 +69,7 @@ struct JobStory {
   Duration submit_after;                 // the start of its client
   std::optional<Duration> cancel_after;  // its acknowledgement
   dispatch::StopHow cancel_how = dispatch::StopHow::kAtOnce;
+  std::vector<std::string> cancel_only;  // these workflows; empty: all
 
   bool acknowledged = false;
   bool cancelled = false;  // a manager has noted it

@@ -102,11 +102,14 @@ class SimAssignment final : public node::AssignmentProcess {
     ends_ = start + (once ? prng_.between(Duration::millis(200), kMaxOnce) : spec.length);
     sends_until_ = once || spec.counted ? Instant::never() : ends_;
     if (!once && prng_.chance(0.3)) ends_ = ends_ + prng_.between(Duration::zero(), spec.graceful_stop);
+    if (spec.timeout) times_out_ = start + *spec.timeout;
+    ends_ = std::min(ends_, times_out_);
     if (crashes_) crash_at_ = runtime_.now() + prng_.between(Duration::zero(), Duration::seconds(20));
     // One that continues another makes up for nothing.
     sent_ = start + resume_at;
     if (story_.resumed) sent_ = std::max(sent_, runtime_.now());
     began_ = sent_;
+    story_.begins_at = sent_ - start_;
     sends_after_ = all_.place_.home.now();
     sends_ = !stands_still_;
     draw_iterations();
@@ -273,6 +276,9 @@ class SimAssignment final : public node::AssignmentProcess {
       if (permit_ < ends_) {
         BW_PROBE("datacenter: an assignment stops because its permit has ended");
         how_ = AssignmentEnd::How::kFenced;
+      } else if (ends_ == times_out_) {
+        BW_PROBE("datacenter: an assignment reaches the timeout of its workflow");
+        how_ = AssignmentEnd::How::kTimedOut;
       }
       const Duration left = last() - (start_ + kSecond * static_cast<int64_t>(next_second_));
       if (left > Duration::zero() && last() > began_) tell(left);
@@ -330,6 +336,7 @@ class SimAssignment final : public node::AssignmentProcess {
   bool stands_still_ = false;     // its process does nothing any more, from its begin on
   Instant start_;
   Instant ends_ = Instant::never();
+  Instant times_out_ = Instant::never();
   Instant crash_at_ = Instant::never();
   Instant permit_ = Instant::never();
   Instant given_;  // with the mistake permit-from-arrival

@@ -65,6 +65,7 @@ std::string workflow(Prng& prng, const Dependencies& dependencies, int64_t numbe
       text +=
           fmt::format("    executor: constant-arrival-rate\n    rate: {}/s\n    vus: {{preallocated: 2, max: {}}}\n",
                       prng.between(1, 900), prng.between(2, most_vus + 20));
+      if (prng.chance(0.5)) text += "    rebalance: true\n";
       break;
     case 4: {
       const bool each = prng.chance(0.5);
@@ -79,6 +80,7 @@ std::string workflow(Prng& prng, const Dependencies& dependencies, int64_t numbe
   }
   text += fmt::format("    duration: {}\n    graceful_stop: {}\n", duration, graceful);
   if (prng.chance(0.2)) text += fmt::format("    start_time: {}s\n", prng.between(1, 4));
+  if (prng.chance(0.1)) text += fmt::format("    timeout: {}s\n", prng.between(2, 25));
   return text + steps_of(prng, true);
 }
 
@@ -119,6 +121,7 @@ std::unique_ptr<JobStory> draw_job(Prng& prng, uint64_t number, int64_t most_vus
     if (prng.chance(0.6)) dependencies[static_cast<std::size_t>(i)] = prng.between(0, i - 1);
   }
   for (int64_t i = 0; i < workflows; ++i) text += workflow(prng, dependencies, i, most_vus);
+  if (prng.chance(0.2)) text += "teardown:\n  steps:\n    note: {action: {set: {at: \"${now}\"}}}\n";
   if (prng.chance(0.1)) {
     text += "thresholds:\n  http_req_failed: [{threshold: \"rate<0.05\", abortOnFail: true}]\n";
   }
@@ -192,6 +195,7 @@ class SimClient {
       message.job = job->id;
       message.by = self->place_.name;
       message.how = job->cancel_how;
+      message.workflows = job->cancel_only;
       const auto answer = co_await self->client_->ask(message, self->runtime_.read_clock() + kMaxAsk, nullptr);
       if (answer) {
         self->say(*job, "is cancelled");

@@ -8,14 +8,12 @@
 
 #include "core/base/units.h"
 #include "sim/datacenter/datacenter_stage.h"
+#include "sim/datacenter/loss_report.h"
 
 namespace bellwether::sim {
 namespace {
 
 using dispatch::AssignmentRecord;
-using Span = std::pair<Duration, Duration>;
-
-constexpr Duration kSecondOfPlan = Duration::seconds(1);
 
 bool has(const dispatch::PartRange& parts, uint32_t part) {
   return part >= parts.first && part < parts.first + parts.count;
@@ -64,21 +62,6 @@ std::vector<Span> sent_of(const JobStory& job, uint16_t workflow, uint32_t part)
   }
   std::sort(spans.begin(), spans.end());
   return spans;
-}
-
-// Calls missing(from, to) for the moments whose load it has not sent, and returns the time that it has sent
-// twice.
-template <class Missing>
-Duration walk(const std::vector<Span>& spans, Duration length, const Missing& missing) {
-  Duration reached;
-  Duration twice;
-  for (const auto& [from, to] : spans) {
-    if (from > reached) missing(reached, from);
-    if (from < reached) twice += std::min(reached, to) - from;
-    reached = std::max(reached, to);
-  }
-  if (reached < length) missing(reached, length);
-  return twice;
 }
 
 uint32_t parts_of_workflow(const JobStory& job, uint16_t workflow) {
@@ -157,7 +140,8 @@ std::string excess_of(const JobStory& job, bool with_arrivals) {
   for (uint16_t w = 0; with_arrivals && w < job.spec.size(); ++w) {
     if (!has_arrivals(job.spec[w])) continue;
     for (uint32_t part = 0; part < parts_of_workflow(job, w); ++part) {
-      const Duration twice = walk(sent_of(job, w, part), job.spec[w].length, [](Duration, Duration) {});
+      Duration twice;
+      missing_of(sent_of(job, w, part), job.spec[w].length, &twice);
       if (twice <= kClocksApart) continue;
       return fmt::format("ST-10: the target gets {} of the arrivals of part {} of workflow {} of job '{}' twice",
                          format_duration(twice), part, w, job.id);
@@ -166,44 +150,13 @@ std::string excess_of(const JobStory& job, bool with_arrivals) {
   return {};
 }
 
-double parts_lost(const JobStory& job, uint16_t workflow, Duration from, Duration to) {
-  const std::string whose = fmt::format(", workflow '{}'", job.spec[workflow].name);
-  const bool merged = job.record.losses.size() >= dispatch::kMaxLosses;  // then one entry stands for several
-  double parts = 0;
-  for (const plan::Loss& loss : job.record.losses) {
-    if (loss.ratio <= 0 || loss.from >= to || loss.to <= from) continue;
-    if (merged) return job.record.workflows[workflow].parts;
-    if (std::string_view(loss.cause).ends_with(whose)) parts += loss.ratio * job.record.workflows[workflow].parts;
-  }
-  return parts;
-}
-
 std::string shortfall_of(const JobStory& job) {
   std::string wrong;
   each_complete(job, [&](uint16_t w, const dispatch::WorkflowRecord& one, const dispatch::WorkflowSpec& spec) {
-    std::vector<uint32_t> missing(static_cast<std::size_t>((spec.length - Duration::nanos(1)) / kSecondOfPlan) + 1);
-    for (uint32_t part = 0; part < one.parts; ++part) {
-      std::size_t counted = 0;  // the seconds before it have been looked at
-      walk(sent_of(job, w, part), spec.length, [&](Duration from, Duration to) {
-        if (to - from <= kClocksApart) return;
-        const auto last = static_cast<std::size_t>((to - Duration::nanos(1)) / kSecondOfPlan);
-        for (std::size_t s = std::max(counted, static_cast<std::size_t>(from / kSecondOfPlan)); s <= last; ++s) {
-          // A little of a second at the edge may be a matter of clocks.
-          const Duration second = kSecondOfPlan * static_cast<int64_t>(s);
-          if (std::min(to, second + kSecondOfPlan) - std::max(from, second) > kClocksApart) ++missing[s];
-        }
-        counted = last + 1;
-      });
-    }
-    for (std::size_t s = 0; s < missing.size() && wrong.empty(); ++s) {
-      const Duration second = kSecondOfPlan * static_cast<int64_t>(one.base_second + s);
-      const double lost = parts_lost(job, w, second - kClocksApart, second + kSecondOfPlan + kClocksApart);
-      if (missing[s] <= lost + 0.001) continue;
-      wrong = fmt::format(
-          "ST-10: the target lacks {} parts in second {} of workflow {} of job '{}', but the report "
-          "says that {:.0f} are lost",
-          missing[s], s, w, job.id, lost);
-    }
+    SpansOfParts missing;
+    for (uint32_t part = 0; part < one.parts; ++part) missing.push_back(missing_of(sent_of(job, w, part), spec.length));
+    const std::string what = unreported(job, w, missing);
+    if (wrong.empty() && !what.empty()) wrong = "ST-10: the target lacks " + what;
   });
   for (uint16_t w = 0; w < job.spec.size() && wrong.empty() && !job.record.stop; ++w) {
     if (!job.spec[w].counted || job.record.workflows[w].state != dispatch::WorkflowState::kCompleted) continue;
@@ -223,7 +176,7 @@ Duration most_missing(const JobStory& job) {
   each_complete(job, [&](uint16_t w, const dispatch::WorkflowRecord& one, const dispatch::WorkflowSpec& spec) {
     for (uint32_t part = 0; part < one.parts; ++part) {
       Duration missing;
-      walk(sent_of(job, w, part), spec.length, [&](Duration from, Duration to) { missing += to - from; });
+      for (const auto& [from, to] : missing_of(sent_of(job, w, part), spec.length)) missing += to - from;
       most = std::max(most, missing);
     }
   });

@@ -25,10 +25,6 @@ struct Sent {
 // Continues the last one if nothing is between them.
 void send(std::vector<Sent>& all, const Sent& one);
 
-// How far two machines may disagree about the clock of a workflow: their clocks run apart, and an order to begin takes
-// a while.
-inline constexpr Duration kClocksApart = Duration::millis(500);
-
 // The first broken rule; empty: all hold. excess_of() judges a job at any time, shortfall_of() one that has ended.
 // `with_arrivals`: no arrival comes twice either. An owner that finds no worker which knows the run takes its clock
 // from the wall clock, so this holds after a single fault only.
@@ -36,7 +32,5 @@ std::string excess_of(const JobStory& job, bool with_arrivals);
 std::string shortfall_of(const JobStory& job);
 // The planned time that the target did not get of a part, of the part that lacks most.
 Duration most_missing(const JobStory& job);
-// How many parts of a workflow were lost in some of this time of the run, as the report of its job says.
-double parts_lost(const JobStory& job, uint16_t workflow, Duration from, Duration to);
 
 }  // namespace bellwether::sim

@@ -186,7 +186,7 @@ class Test(unittest.TestCase):
 
     kind = Cluster
     binary = router = None
-    older = foreign = None  # builds of protocol 1.1 and 2.0
+    foreign = None  # a build of protocol 2.0
     clock = None  # the library that steps the wall clock of a process
 
     def cluster(self, voters, workers=0):

@@ -9,11 +9,12 @@ namespace bellwether::sim {
 
 // These worlds are large: one run for five seeds that are asked for.
 WorldTest world_test() {
-  return {.worlds = {datacenter_worlds()[0], datacenter_worlds()[2]},
+  return {.worlds = {datacenter_worlds()[0], datacenter_worlds()[2], datacenter_worlds()[3]},
           .runs = 1,
           .every = 5,
           .seeds_for_mistake = 200,
-          .probes = {"datacenter: a context is made", "datacenter: an assignment stops because its permit has ended"}};
+          .probes = {"datacenter: a context is made", "datacenter: an assignment stops because its permit has ended",
+                     "datacenter: an assignment reaches the timeout of its workflow"}};
 }
 
 namespace {

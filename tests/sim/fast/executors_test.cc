@@ -59,6 +59,24 @@ void expect_near(Duration seen, Duration wanted, const std::string& what) {
   EXPECT_LE(seen, wanted + kNear) << what;
 }
 
+TEST(Executors, the_time_of_a_workflow_is_from_its_start_time_to_its_last_response) {
+  Ground ground(1, R"(workflows:
+  early: {rate: 10/s, duration: 1500ms, vus: 9, steps: {one: {http: {get: "http://10.0.0.1/early"}}}}
+  late: {rate: 10/s, duration: 3s, start_time: 2300ms, vus: 9, steps: {one: {http: {get: "http://10.0.0.1/late"}}}}
+  # Nothing begins in the second and in the third second.
+  slow: {vus: 1, duration: 4s, steps: {one: {http: {get: "http://10.0.0.1/slow"}, think: 3s}}}
+)");
+  ground.answers_after = Duration::millis(100);
+  ground.pieces.resize(1);
+  ground.live(Duration::minutes(1));
+  const std::vector<Duration>& ran = ground.pieces[0].ran;
+  ASSERT_EQ(ran.size(), 3u);
+  // The last arrival is due a tenth of a second before the end, and waits as long for its response.
+  expect_near(ran[0], Duration::millis(1500), "early");
+  expect_near(ran[1], Duration::millis(3000), "late");
+  EXPECT_GE(ran[2], Duration::millis(4000)) << "slow";
+}
+
 // --- ramping-vus -----------------------------------------------------------------------------------------------------
 
 const std::string kHill =

@@ -225,6 +225,20 @@ TEST(Flow, an_arrival_that_is_dropped_is_charged_to_the_first_requests) {
   EXPECT_EQ(piece.charged, 2 * piece.counted.dropped) << "a and c";
 }
 
+// --- retries ---------------------------------------------------------------------------------------------------------
+
+TEST(Flow, each_retry_has_a_time_of_its_own) {
+  const Lived seen =
+      lived("      a: {http: {get: /a, expected_statuses: [404], retries: {times: 2, wait: 1s}}, on_error: skip}\n");
+  ASSERT_EQ(seen.requests.size(), 3u);
+  EXPECT_GE(seen.requests[2].second, Duration::millis(2'200));
+  EXPECT_EQ(seen.piece.counted.requests, 3u);
+  EXPECT_EQ(seen.piece.counted.failed, 3u);
+  EXPECT_GE(seen.piece.service, Duration::millis(100));
+  EXPECT_LE(seen.piece.service, Duration::millis(110)) << "without the tries before it and the waits between";
+  EXPECT_LE(seen.piece.response, Duration::millis(110));
+}
+
 // --- groups ----------------------------------------------------------------------------------------------------------
 
 TEST(Flow, the_time_of_a_group_is_from_its_first_step_to_its_last_with_the_pauses_between) {

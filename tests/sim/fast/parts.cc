@@ -68,10 +68,14 @@ class Sink final : public vuser::WindowSink {
     for (std::size_t i = 0; i < full->steps.size(); ++i) {
       piece_.counted.requests += full->steps[i].count;
       piece_.counted.failed += full->steps[i].failed;
+      piece_.response = std::max(piece_.response, full->steps[i].response.answered.max());
+      piece_.service = std::max(piece_.service, full->steps[i].service.max());
       piece_.charged += full->steps[i].response.unfinished.count();
       if (is_foreign(plan_.steps[i].workflow)) piece_.foreign += full->steps[i].count;
     }
+    piece_.ran.resize(full->workflows.size());
     for (std::size_t i = 0; i < full->workflows.size(); ++i) {
+      piece_.ran[i] += full->workflows[i].ran;
       piece_.counted.iterations += full->workflows[i].iterations;
       piece_.counted.dropped += full->workflows[i].dropped;
       piece_.scheduled += full->workflows[i].scheduled;

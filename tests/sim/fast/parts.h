@@ -46,6 +46,10 @@ struct Piece {
   uint64_t charged = 0;      // waits of arrivals that found no user
   // Of each series of the plan: its values, and the greatest of them.
   std::vector<std::pair<uint64_t, Duration>> times = {};
+  std::vector<Duration> ran = {};  // each workflow, in all windows
+  // The longest of all requests.
+  Duration response = {};
+  Duration service = {};
 };
 
 plan::Plan plan_of(const std::string& yaml);

@@ -33,7 +33,8 @@ std::string broken(const Endpoint& to, Errc why, const Stream& stream, bool secu
         to.to_string(), runtime::tls_failure(stream));
   }
   return fmt::format(
-      "{} closed the connection during the handshake; probable causes: another secret, {}or too many connections",
+      "{} closed the connection during the handshake; probable causes: its secret differs from this node's (give both "
+      "the same secret.file), {}or too many connections; its log says which",
       to.to_string(), secured ? "" : "a missing certificate (tls.certificate), ");
 }
 

@@ -251,6 +251,8 @@ TEST_F(LinkTest, another_secret_is_told_nothing) {
   machine_.run(connect());
   ASSERT_EQ(client_, nullptr);
   EXPECT_THAT(failure_.error.message, HasSubstr("closed the connection during the handshake"));
+  EXPECT_THAT(failure_.error.message,
+              HasSubstr("its secret differs from this node's (give both the same secret.file)"));
   EXPECT_EQ(server_refusals_.counts().of(Refusal::kUnknownKey), 1U);
   EXPECT_TRUE(server_handler_.opened.empty());
 }

@@ -130,6 +130,7 @@ class RecordWriter {
     column(from, to.mutable_extended_ns(), [](const auto& one) { return one.extended.ns(); });
     column(from, to.mutable_iterations(), [](const auto& one) { return one.iterations; });
     column(from, to.mutable_left(), [](const auto& one) { return one.left; });
+    column(from, to.mutable_unfenced(), [](const auto& one) { return one.unfenced; });
     column(from, to.mutable_rows(), [](const auto& one) { return one.rows.rows; });
     column(from, to.mutable_rows_at_ns(), [](const auto& one) { return one.rows.at.ns(); });
   }
@@ -284,6 +285,7 @@ class RecordReader : public FieldReader {
     column(from.handed_over(), to, [this](auto& one, uint32_t value) { one.handed_over = flag(value); });
     column(from.iterations(), to, [](auto& one, uint64_t value) { one.iterations = value; });
     column(from.left(), to, [](auto& one, uint64_t value) { one.left = value; });
+    column(from.unfenced(), to, [this](auto& one, uint32_t value) { one.unfenced = flag(value); });
     column(from.rows(), to, [](auto& one, uint64_t value) { one.rows.rows = value; });
     column(from.rows_at_ns(), to, [this](auto& one, int64_t value) { one.rows.at = span(value); });
   }
@@ -413,7 +415,10 @@ Result<JobRecord> read_record(std::string_view bytes) {
   RecordReader reader(in);
   JobRecord out = reader.record();
   if (reader.wrong() != nullptr) {
-    return fail(Errc::kInvalid, std::string("the record of a job is refused: it has ") + reader.wrong());
+    return fail(
+        Errc::kInvalid,
+        "the record of a job is refused: it has {}; if a newer version wrote it, start a manager of that version",
+        reader.wrong());
   }
   BW_RETURN_IF_ERROR(check_record(out));
   return out;

@@ -61,7 +61,8 @@ constexpr auto kDescription<WorkerReport> = describe<WorkerReport, &wrong_report
     "a report of a worker", field<&WorkerReport::life>(1, fixed(kSome)), field<&WorkerReport::cores>(2, kCores),
     field<&WorkerReport::free>(3), field<&WorkerReport::takes_work>(4), field<&WorkerReport::healthy>(5),
     field<&WorkerReport::state>(6, kText), field<&WorkerReport::reason>(7, kText),
-    field<&WorkerReport::held>(8, list(kMaxHeldAssignments)), field<&WorkerReport::leaves>(9));
+    field<&WorkerReport::held>(8, list(kMaxHeldAssignments)), field<&WorkerReport::leaves>(9),
+    field<&WorkerReport::permits>(10));
 
 template <>
 constexpr auto kDescription<WindowMessage> = describe<WindowMessage, &wrong_window>(
@@ -121,8 +122,8 @@ constexpr auto kDescription<TakeOverMessage> =
     describe<TakeOverMessage>("a take-over message of an assignment", field<&TakeOverMessage::job>(1, kJob),
                               field<&TakeOverMessage::fence>(2, kFence), field<&TakeOverMessage::assignment>(3, kSome),
                               field<&TakeOverMessage::clock>(4, kClock), field<&TakeOverMessage::from>(5, kSecond),
-                              field<&TakeOverMessage::rows, &plan::RowPoint::rows>(6),
-                              field<&TakeOverMessage::rows, &plan::RowPoint::at>(7, kSpan));
+                              field<&TakeOverMessage::rows, &plan::RowPoint::rows>(8),
+                              field<&TakeOverMessage::rows, &plan::RowPoint::at>(9, kSpan));
 
 template <>
 constexpr auto kDescription<HandOverMessage> =

@@ -18,7 +18,7 @@ metrics::Window interval(uint64_t second, uint64_t span, uint64_t count = 10) {
   return window;
 }
 
-const std::vector<Batcher::Step> kSteps{{"a", 0}, {"b", 2}};
+const std::vector<Batcher::Step> kSteps{{"a", 0, 0}, {"b", 2, 0}};
 
 TEST(Batches, a_short_run_has_a_batch_for_each_second_and_a_long_one_at_most_thirty) {
   EXPECT_EQ(Batcher(kSteps, 20, 1).batch_seconds(), 1U);
@@ -40,6 +40,20 @@ TEST(Batches, intervals_of_any_length_come_into_the_batch_of_their_time) {
   EXPECT_EQ(batches.of[2][9].count, 200U) << "all steps that are compared";
   EXPECT_EQ(batches.of[2][9].failed, 20U);
   EXPECT_EQ(batches.of[0][9].times.begin()->first, metrics::Histogram::index_of(2'000'000)) << "response";
+}
+
+TEST(Batches, dropped_iterations_are_of_all_steps_together) {
+  Batcher batcher(kSteps, 1, 1);
+  metrics::Window window = interval(0, 1);
+  window.workflows[0].on_time = 5;
+  window.workflows[0].late = 2;
+  window.workflows[0].iterations = 6;
+  window.workflows[0].dropped = 3;
+  batcher.add(window, 1);
+  const Batches batches = batcher.take();
+  EXPECT_EQ(batches.of[2][0].due, 10U);
+  EXPECT_EQ(batches.of[2][0].dropped, 3U) << "once, though two steps are of the workflow";
+  EXPECT_EQ(batches.of[0][0].due, 0U);
 }
 
 TEST(Batches, a_rest_at_the_end_is_no_batch) {

@@ -14,8 +14,11 @@ namespace bellwether::results {
 
 namespace {
 
-constexpr std::array kFigures{Figure::kRate, Figure::kErrors, Figure::kP50, Figure::kP95, Figure::kP99};
+constexpr std::array kFigures{Figure::kRate, Figure::kErrors, Figure::kP50,
+                              Figure::kP95,  Figure::kP99,    Figure::kDropped};
 constexpr int kResamples = 400;
+
+bool is_share(Figure figure) { return figure == Figure::kErrors || figure == Figure::kDropped; }
 
 using Values = std::array<double, kFigures.size()>;
 
@@ -48,6 +51,8 @@ class Sample {
   Values values(const std::vector<int>& times) {
     double covered = 0;
     double failed = 0;
+    double due = 0;
+    double dropped = 0;
     requests_ = timed_ = 0;
     std::fill(sum_.begin(), sum_.end(), 0.0);
     for (std::size_t b = 0; b < size(); ++b) {
@@ -56,12 +61,18 @@ class Sample {
       covered += weight * covered_[b].seconds_f();
       requests_ += weight * static_cast<double>(batches_[b].count);
       failed += weight * static_cast<double>(batches_[b].failed);
+      due += weight * static_cast<double>(batches_[b].due);
+      dropped += weight * static_cast<double>(batches_[b].dropped);
       const std::vector<double>& row = rows_[b];
       for (std::size_t v = 0; v < row.size(); ++v) sum_[v] += weight * row[v];
     }
     for (const double count : sum_) timed_ += count;
-    return {covered > 0 ? requests_ / covered : 0, requests_ > 0 ? failed / requests_ : 0, percentile(0.5),
-            percentile(0.95), percentile(0.99)};
+    return {covered > 0 ? requests_ / covered : 0,
+            requests_ > 0 ? failed / requests_ : 0,
+            percentile(0.5),
+            percentile(0.95),
+            percentile(0.99),
+            due > 0 ? dropped / due : 0};
   }
 
  private:
@@ -126,10 +137,12 @@ Estimate estimate(const Batches& run, std::size_t step, Prng& prng) {
 }
 
 bool can_be_judged(Figure figure, const Estimate& of) {
-  if (of.batches < kLeastBatches || of.requests <= 0) return false;
+  // A run whose arrivals were all dropped made no requests.
+  if (of.batches < kLeastBatches || (of.requests <= 0 && figure != Figure::kDropped)) return false;
   switch (figure) {
     case Figure::kRate:
-    case Figure::kErrors: return true;
+    case Figure::kErrors:
+    case Figure::kDropped: return true;
     case Figure::kP50: return of.timed * 0.5 >= kLeastBeyond;
     case Figure::kP95: return of.timed * 0.05 >= kLeastBeyond;
     case Figure::kP99: break;
@@ -152,7 +165,7 @@ Difference difference_of(std::size_t f, const Estimate& before, const Estimate& 
   out.figure = kFigures[f];
   out.before = before.value[f];
   out.after = after.value[f];
-  if (out.figure == Figure::kErrors) {
+  if (is_share(out.figure)) {
     out.change = out.after - out.before;
     error = std::hypot(before.error[f], after.error[f]);
   } else if (out.before > 0) {
@@ -160,7 +173,7 @@ Difference difference_of(std::size_t f, const Estimate& before, const Estimate& 
     out.change = ratio - 1;
     error = std::hypot(after.error[f] / out.before, ratio * before.error[f] / out.before);
   }
-  const bool compares = out.figure == Figure::kErrors || out.before > 0;
+  const bool compares = is_share(out.figure) || out.before > 0;
   if (compares && can_be_judged(out.figure, before) && can_be_judged(out.figure, after)) {
     out.judgement = Judgement::kUnclear;
   }
@@ -203,7 +216,10 @@ Batcher::Batcher(std::vector<Step> steps, uint64_t seconds, uint64_t coarsest)
   // A whole number of the longest intervals, so that each of them lies in one batch.
   const uint64_t units = std::max<uint64_t>(1, seconds / unit);
   batch_ = unit * ((units + kMaxBatches - 1) / kMaxBatches);
-  for (const Step& step : steps_) out_.steps.push_back(step.name);
+  for (const Step& step : steps_) {
+    out_.steps.push_back(step.name);
+    workflows_.insert(step.workflow);
+  }
   out_.of.resize(steps_.size() + 1);
 }
 
@@ -218,6 +234,11 @@ void Batcher::add(const metrics::Window& window, uint64_t span) {
   out_.covered[at] += window.covered;
   spans_[at] += span;
   StepBatch& all = out_.of.back()[at];
+  for (const std::size_t w : workflows_) {
+    const metrics::WorkflowWindow& from = window.workflows[w];
+    all.due += std::max(from.on_time + from.late, from.iterations) + from.dropped;
+    all.dropped += from.dropped;
+  }
   for (std::size_t s = 0; s < steps_.size(); ++s) {
     const metrics::StepWindow& from = window.steps[steps_[s].index];
     StepBatch& to = out_.of[s][at];
@@ -241,7 +262,7 @@ Batches Batcher::take() {
 }
 
 std::string_view to_string(Figure figure) {
-  static constexpr EnumNames<Figure> kNames("rate", "errors", "p50", "p95", "p99");
+  static constexpr EnumNames<Figure> kNames("rate", "errors", "p50", "p95", "p99", "dropped");
   return kNames[figure];
 }
 
@@ -265,7 +286,7 @@ double Comparison::longer(const Tolerance& tolerance) const {
   for (const StepComparison& step : steps) {
     for (const Difference& one : step.differences) {
       if (one.judgement != Judgement::kUnclear) continue;
-      const double allowed = one.figure == Figure::kErrors ? tolerance.errors : tolerance.relative;
+      const double allowed = is_share(one.figure) ? tolerance.errors : tolerance.relative;
       const double needed = std::max({allowed, std::abs(one.change), 1e-6});
       out = std::max({out, 2.0, std::pow((one.high - one.low) / 2 / needed, 2)});
     }
@@ -282,13 +303,14 @@ Comparison compare(const Batches& before, const Batches& after, const Tolerance&
   std::vector<double> errors;
   const std::size_t all = before.steps.size();
   // The sum of a single step is that step.
-  for (std::size_t i = all == 1 ? 1 : 0; i <= all; ++i) {
+  for (std::size_t i = 0; i < (all == 1 ? 1 : all + 1); ++i) {
     const std::size_t step = i == 0 ? all : i - 1;
     StepComparison one;
-    if (step < all) one.step = before.steps[step];
+    if (const std::size_t named = all == 1 ? 0 : step; named < all) one.step = before.steps[named];
     const Estimate of_before = estimate(before, step, prng);
     const Estimate of_after = estimate(after, step, prng);
     for (std::size_t f = 0; f < kFigures.size(); ++f) {
+      if (kFigures[f] == Figure::kDropped && of_before.value[f] + of_after.value[f] == 0) continue;
       double error = 0;
       one.differences.push_back(difference_of(f, of_before, of_after, error));
       errors.push_back(error);
@@ -306,7 +328,7 @@ Comparison compare(const Batches& before, const Batches& after, const Tolerance&
       one.low = one.change - reach;
       one.high = one.change + reach;
       if (one.judgement == Judgement::kNotJudged) continue;
-      one.judgement = judge(one, one.figure == Figure::kErrors ? tolerance.errors : tolerance.relative);
+      one.judgement = judge(one, is_share(one.figure) ? tolerance.errors : tolerance.relative);
     }
   }
   return out;

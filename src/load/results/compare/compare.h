@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,9 @@ inline constexpr std::size_t kLeastBatches = 8;  // with fewer no judgement is m
 struct StepBatch {
   uint64_t count = 0;
   uint64_t failed = 0;
+  // Of the workflows of all steps together, else 0: arrivals and other iterations, and those of them that were dropped.
+  uint64_t due = 0;
+  uint64_t dropped = 0;
   std::map<uint32_t, uint64_t> times;  // of the histogram: count by bucket
 };
 
@@ -56,6 +60,7 @@ class Batcher {
   struct Step {
     std::string name;
     std::size_t index = 0;
+    std::size_t workflow = 0;  // index
   };
   // `seconds`: the length of the run; `coarsest`: of its longest interval.
   Batcher(std::vector<Step> steps, uint64_t seconds, uint64_t coarsest);
@@ -69,14 +74,15 @@ class Batcher {
 
  private:
   std::vector<Step> steps_;
+  std::set<std::size_t> workflows_;
   uint64_t seconds_;
   uint64_t batch_;
   std::vector<uint64_t> spans_;  // seconds in each batch
   Batches out_;
 };
 
-enum class Figure : uint8_t { kRate, kErrors, kP50, kP95, kP99 };
-// "rate", "errors", "p50", "p95", "p99".
+enum class Figure : uint8_t { kRate, kErrors, kP50, kP95, kP99, kDropped };
+// "rate", "errors", "p50", "p95", "p99", "dropped".
 std::string_view to_string(Figure figure);
 
 enum class Judgement : uint8_t {
@@ -91,9 +97,9 @@ std::string_view to_string(Judgement judgement);
 
 struct Difference {
   Figure figure = Figure::kRate;
-  double before = 0;  // requests per second, share of failed ones, or milliseconds
+  double before = 0;  // requests per second, share of failed or dropped ones, or milliseconds
   double after = 0;
-  // Of the whole `before`; of errors the difference of the shares.
+  // Of the whole `before`; of shares their difference.
   double change = 0;
   double low = 0;  // the interval in which the change lies
   double high = 0;
@@ -101,13 +107,13 @@ struct Difference {
 };
 
 struct StepComparison {
-  std::string step;  // empty: all common steps, together
-  std::vector<Difference> differences;
+  std::string step;                     // empty: all common steps, together
+  std::vector<Difference> differences;  // kDropped: of all steps together, if a run dropped anything
 };
 
 struct Tolerance {
   double relative = 0.05;    // of rates and times
-  double errors = 0.001;     // of shares of failed requests: 0.001 is a tenth of a percentage point
+  double errors = 0.001;     // of shares: 0.001 is a tenth of a percentage point
   double confidence = 0.95;  // of all intervals together
   uint64_t seed = 0x5eed;    // of the resampling: the same runs give the same comparison
 };

@@ -19,6 +19,7 @@ struct World {
   double times = 1;      // of all times, beside the usual
   double failing = 0.0;  // share
   double rate = 1;
+  double dropping = 0.0;  // share
   std::size_t batches = 30;
 };
 
@@ -39,6 +40,8 @@ Batches run_of(uint64_t seed, const World& world) {
       batch.failed += prng.chance(world.failing) ? 1 : 0;
     }
     batch.count = count;
+    batch.due = 300;
+    for (uint64_t i = 0; i < batch.due; ++i) batch.dropped += prng.chance(world.dropping) ? 1 : 0;
     out.of[0].push_back(batch);
     out.of[1].push_back(batch);
     out.covered.push_back(Duration::seconds(1));
@@ -71,6 +74,18 @@ TEST(Compare, a_tenth_slower_is_found_and_so_is_a_tenth_faster) {
   EXPECT_GE(found({}, {.times = 1.1}, {}, Judgement::kWorse, 15), 15);
   EXPECT_GE(found({}, {.times = 0.9}, {}, Judgement::kBetter, 15), 15);
   EXPECT_EQ(found({}, {.times = 0.9}, {}, Judgement::kWorse, 10), 0);
+}
+
+TEST(Compare, a_run_that_dropped_iterations_is_worse_than_one_that_did_not) {
+  EXPECT_EQ(found({}, {.dropping = 0.05}, {}, Judgement::kWorse, 5), 5);
+  EXPECT_EQ(found({.dropping = 0.05}, {}, {}, Judgement::kBetter, 5), 5);
+  const Comparison compared = compare(run_of(1, {}), run_of(2, {.dropping = 0.05}), {});
+  ASSERT_EQ(compared.steps.size(), 1U);
+  const Difference& one = compared.steps[0].differences.back();
+  EXPECT_EQ(one.figure, Figure::kDropped);
+  EXPECT_EQ(one.before, 0);
+  EXPECT_NEAR(one.change, 0.05, 0.01);
+  EXPECT_NE(compare(run_of(1, {}), run_of(2, {}), {}).steps[0].differences.back().figure, Figure::kDropped);
 }
 
 TEST(Compare, less_than_is_tolerated_is_no_regression_however_sure) {
