@@ -7,15 +7,16 @@
 namespace bellwether::dispatch {
 namespace {
 
-// Two workers, of which each has a part of ten iterations a second, after 5.5 s of load.
+// Two workers, of which each has parts of ten iterations a second, after 5.5 s of load.
 struct JobRows : testing::Test {
-  JobWorld& at_work(bool open_model) {
+  JobWorld& at_work(bool open_model, uint32_t cores = 1, bool report_rows = true) {
     WorkflowSpec spec = load_spec("w", kMinute);
     spec.vus = 4;
     spec.takes_rows = true;
     spec.open_model = open_model;
     world_ = std::make_unique<JobWorld>(JobSpec{spec}, 1);
-    for (const char* name : {"w1", "w2"}) world_->add(name, 1);
+    for (const char* name : {"w1", "w2"}) world_->add(name, cores);
+    world_->report_rows = report_rows;
     EXPECT_TRUE(world_->begins());
     live(Duration::millis(5'500) - (world_->now() - *world_->job().zero()));
     return *world_;
@@ -84,6 +85,22 @@ TEST_F(JobRows, arrivals_go_on_after_the_reported_ones_and_those_due_since) {
   world.die("w1");
   live(Duration::seconds(1));
   EXPECT_EQ(last().rows, (plan::RowPoint{50, Duration::seconds(5)})) << "its schedule adds the rest";
+}
+
+TEST_F(JobRows, of_a_worker_that_reports_no_rows_one_part_may_have_taken_all) {
+  JobWorld& world = at_work(false, 2, false);
+  world.die("w1");
+  live(Duration::seconds(1));
+  // 5 s of two parts, ten a second; then very many, as its pace is unknown, too.
+  EXPECT_GE(last().rows.rows, 2 * 50 + plan::kFirstPace / 2);
+  EXPECT_LE(last().rows.rows, 2 * 50 + 2 * plan::kFirstPace);
+}
+
+TEST_F(JobRows, of_arrivals_that_report_no_rows_the_schedule_tells_all) {
+  JobWorld& world = at_work(true, 1, false);
+  world.die("w1");
+  live(Duration::seconds(1));
+  EXPECT_EQ(last().rows, plan::RowPoint());
 }
 
 TEST_F(JobRows, a_part_that_moves_goes_on_after_all_that_it_may_take_until_then) {

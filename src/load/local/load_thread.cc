@@ -134,6 +134,9 @@ runtime::task<void> LoadThread::drive() {
   runtime::Scope scope;
   obey();
   if (options_.tally_every > Duration::zero()) scope.spawn(tell_tally(scope.cancellation()));
+  // An engine that goes on for another one repeats none of its draws.
+  if (resume_.at > Duration::zero())
+    runtime_->prng() = Prng(runtime_->prng().next() ^ static_cast<uint64_t>(resume_.at.ns()));
   co_await engine_->run(start_, resume_);
   scope.cancel();
   co_await scope.join();
