@@ -110,7 +110,9 @@ struct Scenario {
   std::vector<Stage> stages;
   bool stages_of_rate = false;
   std::vector<std::pair<std::string, std::string>> hosts;  // IP or IP:PORT of host names, in place of their look-up
-  std::vector<std::pair<std::string, std::string>> tags;   // of all steps; those of the scenario win
+  // To connect from, in turn by virtual user: IP, IP-IP or IP/BITS, with commas. A machine uses those that it has.
+  std::string local_ips;
+  std::vector<std::pair<std::string, std::string>> tags;  // of all steps; those of the scenario win
   // Of a URL only.
   std::string method;  // empty: GET
   std::vector<std::pair<std::string, std::string>> headers;

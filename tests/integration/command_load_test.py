@@ -101,6 +101,19 @@ workflows: {{w: {{vus: 1, iterations: 1, steps: {{s: {{http: {{get: "{url}"}}}}}
             self.assert_refused(self.bellwether("run", url, "--resolve", place), "--resolve" if place[0] == "=" or
                                 "=" not in place else "wrong address 'elsewhere'")
 
+    def test_users_may_have_addresses_of_their_own(self):
+        self.load(self.server.url, "-n", "6", "-u", "3", "--cores", "2", "--local-ips", "127.0.0.4/31, 127.0.0.9, 192.0.2.1")
+        self.assertEqual({peer for peer, _ in self.server.peers}, {"127.0.0.4", "127.0.0.5", "127.0.0.9"})
+        self.server.peers.clear()
+        self.load(f"""\
+defaults: {{http: {{local_ips: 127.0.0.6-127.0.0.7, connections: 1}}}}
+workflows: {{w: {{vus: 1, iterations: 2, steps: {{s: {{http: {{get: "{self.server.url}/", keep_alive: false}}}}}}}}}}
+""", "--check-targets")
+        self.assertLessEqual({peer for peer, _ in self.server.peers}, {"127.0.0.6", "127.0.0.7"})
+        self.assert_refused(self.bellwether("run", self.server.url, "--local-ips", "192.0.2.1"),
+                            "this machine has none of the addresses of 'local_ips'")
+        self.assert_refused(self.bellwether("run", self.server.url, "--local-ips", "lo"), "'lo' is no local address")
+
     def connections(self, workflow="", http=""):
         before = self.server.connections
         self.load(f"""\

@@ -33,6 +33,7 @@ defaults:
     keep_alive: true
     connections: 2
     hosts: {shop.example: "10.0.0.7:80"}
+    local_ips: [10.0.0.2, 10.0.1.0/28]
     expected_statuses: [200, 3xx, 500-503]
     tls: {verify: false, certificate: me.pem, key: me.key, server_name: shop.test, min_version: 1.2, max_version: 1.3,
           resume: true}

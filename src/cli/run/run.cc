@@ -245,7 +245,7 @@ struct RunArguments {
   std::vector<std::string> outs;
   std::vector<std::string> headers, stages, tags, hosts;
   uint64_t iterations = 0;
-  std::string vus, duration, rate, timeout, method, body, pin, ca_file, request_log, http_debug;
+  std::string vus, duration, rate, timeout, method, body, pin, ca_file, request_log, http_debug, local_ips;
   std::string ui;
   uint32_t cores = 0;
   uint64_t seed = 0;
@@ -294,6 +294,7 @@ Status put_overrides(const RunArguments& arguments, client::Scenario& scenario) 
   }
   BW_TRY(scenario.tags, parse_pairs(arguments.tags, "--tag", "KEY=VALUE"));
   BW_TRY(scenario.hosts, parse_pairs(arguments.hosts, "--resolve", "HOST=IP or HOST=IP:PORT"));
+  scenario.local_ips = arguments.local_ips;
   BW_TRY(const auto timeout, parse_timeout(arguments.timeout));
   if (timeout) scenario.timeout = client::Span(timeout->ns());
   return {};
@@ -468,6 +469,8 @@ void add_run(CLI::App& app, int& exit_code) {
   command->add_option("--pin", arguments->pin, "Processors for the load threads, for example 1 or 0,2-3");
   add_list(command, "--resolve", arguments->hosts, "Connect to this address in place of the look-up of the host")
       ->type_name("HOST=IP[:PORT]");
+  add_text(command, "--local-ips", arguments->local_ips, "LIST",
+           "Connect from these addresses of the machine, by user in turn: IP, IP-IP, IP/BITS, with commas");
   add_text(command, "--request-log", arguments->request_log, "FILE",
            "Write a row for each measured request: FILE.csv or FILE.jsonl");
   command->add_flag("--http-debug", arguments->http_debug,

@@ -67,7 +67,7 @@ consteval std::size_t count() {
 template <class T>
 constexpr auto members(T& of) {
   constexpr std::size_t kCount = count<std::remove_const_t<T>>();
-  static_assert(kCount <= 20, "a struct with more members needs a line here");
+  static_assert(kCount <= 22, "a struct with more members needs a line here");
   if constexpr (kCount == 0) return std::tuple<>();
   BW_MEMBERS(1, a)
   BW_MEMBERS(2, a, b)
@@ -89,6 +89,8 @@ constexpr auto members(T& of) {
   BW_MEMBERS(18, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r)
   BW_MEMBERS(19, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s)
   BW_MEMBERS(20, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t)
+  BW_MEMBERS(21, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u)
+  BW_MEMBERS(22, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v)
 }
 #undef BW_MEMBERS
 

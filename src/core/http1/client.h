@@ -123,6 +123,10 @@ class Client {
   // the other users wait. 0: no limit. Call it before the first exchange.
   void share_connections(uint32_t most) { shared_ = std::make_unique<SharedConnections>(runtime_, most); }
 
+  // From now on connections are made from these addresses of this machine, in turn by the number of the session. To a
+  // server of a family that has none of them no connection is made. None: the kernel chooses.
+  void use_local(std::vector<runtime::IpAddress> addresses) { local_ = std::move(addresses); }
+
   OriginTable& origins() { return origins_; }
 
  private:
@@ -148,6 +152,7 @@ class Client {
   OriginTable origins_;
   std::unique_ptr<SharedConnections> shared_;  // null: each session has its own
   BufferPool buffers_;
+  std::vector<runtime::IpAddress> local_;
   std::string scratch_;  // a request put together for sending; only until the first write returns
 };
 

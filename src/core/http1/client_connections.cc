@@ -133,6 +133,16 @@ task<std::vector<IpAddress>> addresses_to_try(runtime::Runtime& runtime, Origin&
   co_return std::move(*found);
 }
 
+// The one of this session for connections to an address of this family. Nothing: none has the family.
+std::optional<IpAddress> local_for(const std::vector<IpAddress>& all, bool v4, uint32_t number) {
+  const auto fits = [v4](const IpAddress& one) { return one.is_v4() == v4; };
+  const auto count = static_cast<uint32_t>(std::count_if(all.begin(), all.end(), fits));
+  if (count == 0) return std::nullopt;
+  if (count == all.size()) return all[number % count];
+  uint32_t rest = number % count;
+  return *std::find_if(all.begin(), all.end(), [&](const IpAddress& one) { return fits(one) && rest-- == 0; });
+}
+
 }  // namespace
 
 task<std::unique_ptr<Connection>> Client::open(Session& session, const Request& request, Response& response,
@@ -163,6 +173,13 @@ task<std::unique_ptr<Connection>> Client::open(Session& session, const Request& 
   for (const IpAddress address : addresses) {
     runtime::ConnectOptions options;
     options.timeout = left(limits.connect_timeout);
+    if (!local_.empty()) {
+      options.from = local_for(local_, address.is_v4(), session.number);
+      if (!options.from) {
+        response.error = ErrorKind::kUnreachable;
+        continue;
+      }
+    }
     auto stream = co_await runtime_.connect({address, origin.next_hop_port()}, options, cancel);
     if (stream) {
       connection->stream = std::move(*stream);

@@ -82,6 +82,7 @@ class Session {
   CookieJar cookies;
   std::unique_ptr<DigestMemory> digest;
   const void* owner = nullptr;  // for an ExchangeWatch; nullptr: no virtual user
+  uint32_t number = 0;          // picks its local address
 
  private:
   std::unique_ptr<Connection> idle_;

@@ -110,6 +110,7 @@ struct ConnectOptions {
   // The most written bytes that may wait in the kernel to be sent (TCP_NOTSENT_LOWAT): a writer with urgent data waits
   // behind no more than these. 0: the kernel's limit.
   uint32_t unsent = 0;
+  std::optional<IpAddress> from;  // an address of this machine, of the family of the other end
 };
 
 struct ListenOptions {

@@ -141,6 +141,7 @@ bellwether::Result<plan::Bundled> bundle_of_url(const Scenario& from) {
   quick.load = load_of(from);
   quick.tags = from.tags;
   quick.hosts = from.hosts;
+  quick.local_ips = from.local_ips;
   quick.rate_per_s = from.rate_per_s;
   if (from.timeout) quick.timeout = duration_of(*from.timeout);
   quick.skip_tls_verify = !from.verify_certificate;
@@ -371,6 +372,7 @@ tl::expected<plan::Bundled, ScenarioTrouble> bundle_of(const Scenario& from, con
   sources.overrides.load = load_of(from);
   sources.overrides.tags = from.tags;
   sources.overrides.hosts = from.hosts;
+  sources.overrides.local_ips = from.local_ips;
   const std::string name = sources.file_name;
   if (script::lua::is_script(name)) {
     auto text = described_script(sources, machine, may);

@@ -92,6 +92,7 @@ struct AssignmentOrder {
   // the worker needs none.
   Duration permit = {};
   std::vector<Witness> witnesses = {};  // of the job
+  uint64_t life = 0;                    // of the worker that it is meant for; 0: older owners do not say
   bool operator==(const AssignmentOrder&) const = default;
 };
 

@@ -53,6 +53,7 @@ AssignmentOrder JobKernel::order(AssignmentId id, JobFence fence) const {
   if (spec.told_vus) order.vus = record_.workflows[assignment->workflow].vus;
   order.permit = rules_.permit;
   order.witnesses = record_.witnesses;
+  order.life = assignment->life;
   return order;
 }
 

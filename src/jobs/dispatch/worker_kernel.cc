@@ -118,6 +118,12 @@ WorkerKernel::Answered WorkerKernel::ask(const Offer& message, const kernel_even
   Refusal stale;
   Job* const job = listen(order.job, order.fence, asked.from, stale, out);
   if (job == nullptr) return stale;
+  // The owner counts the assignments of a former life as gone as soon as it knows of this one.
+  if (order.life != 0 && order.life != config_.life) {
+    BW_PROBE("worker: an offer for another life is refused");
+    return refusal(Refusal::Kind::kStale,
+                   named(order.assignment, order.job) + " was offered to this worker before it was restarted");
+  }
   const auto here = job->assignments.find(order.assignment);
   if (here != job->assignments.end() && !here->second.gone) return known(*job, here->second, order, asked.ticket);
   if (job->retired && order.fence <= job->retired_by) {
@@ -448,7 +454,7 @@ WorkerKernel::Answered WorkerKernel::ask(const HandOverMessage& message, const k
   if (assignment.until != 0 && assignment.until == message.until) return Noted{};
   const uint64_t base = assignment.order.base_second;
   if (assignment.until != 0 || assignment.phase != AssignmentPhase::kRunning || assignment.stopping ||
-      message.until <= base || message.until >= kMaxSeconds) {
+      assignment.killed || message.until <= base || message.until >= kMaxSeconds) {
     return refusal(Refusal::Kind::kInvalid, fmt::format("{} cannot hand over at second {} of the run",
                                                         named(message.assignment, message.job), message.until));
   }

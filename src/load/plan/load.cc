@@ -214,6 +214,7 @@ Result<Plan> make_plan(const QuickRun& run) {
   for (const char c : call.method) step.name += ascii_lower(c);
   step.work = std::move(call);
   workflow.order = {.steps = {0}, .is_chain = true, .first = {0}, .width = 1};
+  if (!run.local_ips.empty()) BW_RETURN_IF_ERROR(parse_local_ips(run.local_ips, plan.local_ips));
   for (const auto& [host, place] : run.hosts) {
     BW_TRY(auto one, parse_host_place(host, place));
     plan.hosts.push_back(std::move(one));

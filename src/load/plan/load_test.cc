@@ -496,6 +496,31 @@ workflows:
   }
 }
 
+TEST(Load, local_addresses_are_single_ones_and_ranges_and_those_of_the_command_line_win) {
+  const auto v4 = [](uint8_t c, uint8_t d) {
+    return std::array<uint8_t, 16>{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, c, d};
+  };
+  const std::string text =
+      std::string("defaults: {http: {local_ips: [10.0.0.2, 10.0.1.77/28, 10.0.2.3-10.0.2.9]}}\n") + kOfOneHost;
+  TestSources sources(text);
+  EXPECT_EQ(plan_from(sources).local_ips,
+            (std::vector<IpRange>{{v4(0, 2), v4(0, 2)}, {v4(1, 64), v4(1, 79)}, {v4(2, 3), v4(2, 9)}}));
+  sources.overrides.local_ips = "10.0.0.9, ::1/127";
+  std::array<uint8_t, 16> one{};
+  one[15] = 1;
+  EXPECT_EQ(plan_from(sources).local_ips, (std::vector<IpRange>{{v4(0, 9), v4(0, 9)}, {{}, one}}));
+  for (const char* wrong : {"", "a", "10.0.0.1,", "10.0.0", "10.0.0.2-10.0.0.1", "10.0.0.1-::1", "10.0.0.1/33",
+                            "10.0.0.1/", "::1/129", "10.0.0.1:80"}) {
+    TestSources named(kOfOneHost + std::string("defaults: {http: {local_ips: '") + wrong + "'}}\n");
+    EXPECT_NE(named.errors().find("is no local address: write IP, IP-IP or IP/BITS"), std::string::npos) << wrong;
+  }
+  for (const char* large : {"10.0.0.0/15", "::/0", "10.0.0.0/16,10.1.0.0"}) {
+    TestSources named(kOfOneHost);
+    named.overrides.local_ips = large;
+    EXPECT_NE(named.errors().find("has more than 65536 addresses"), std::string::npos) << large;
+  }
+}
+
 TEST(Load, hosts_that_no_url_has_are_named_unless_the_run_may_have_more) {
   const auto warnings = [](const std::string& url, const std::string& host) {
     TestSources sources(fmt::format(

@@ -440,9 +440,17 @@ struct HostPlace {
   uint16_t port = 0;
 };
 
+// Addresses, in the order of the net. IPv4 in its IPv6-mapped form.
+struct IpRange {
+  std::array<uint8_t, 16> first;
+  std::array<uint8_t, 16> last;
+  bool operator==(const IpRange&) const = default;
+};
+
 struct Plan {
   std::string name;
-  std::vector<HostPlace> hosts;  // of one name the last holds
+  std::vector<HostPlace> hosts;    // of one name the last holds
+  std::vector<IpRange> local_ips;  // to connect from, if the machine has them; together at most kLocalIpsMax
   std::vector<Workflow> workflows;
   std::vector<StepInfo> steps;
   std::vector<CheckInfo> checks;

@@ -35,6 +35,7 @@ struct QuickRun {
   NewLoad load;             // in place of the two executors above
   std::vector<std::pair<std::string, std::string>> tags;
   std::vector<std::pair<std::string, std::string>> hosts;  // see Overrides
+  std::string local_ips;                                   // the same
 };
 
 // A scenario file, and the answer to each of its questions to the world.

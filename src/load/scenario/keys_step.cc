@@ -24,6 +24,8 @@ constexpr Value kFormParts[] = {
     {.form = Form::kText}, {.form = Form::kMap, .map = &kFormPart}, {.form = Form::kList, .elements = kOneFormPart}};
 constexpr Value kMultipart[] = {{.form = Form::kNamed, .range = {.low = 1}, .elements = kFormParts}};
 constexpr Value kHosts[] = {{.form = Form::kNamed, .range = {0, kHostsMax}, .elements = kText}};
+constexpr Value kLocalIps[] = {{.form = Form::kText},
+                               {.form = Form::kList, .range = {1, kLocalIpsMax}, .elements = kText}};
 constexpr Value kBody[] = {{.form = Form::kText}, {.form = Form::kMap, .map = &kFileBody}};
 
 constexpr Key kTimeout{
@@ -64,6 +66,9 @@ constexpr Value kConnections[] = {{.form = Form::kChoice, .choices = kSharing},
 constexpr Key kHttpDefaultsKeys[] = {
     {.name = "base", .text = "The URL before all URLs that are not absolute", .values = kText},
     {.name = "hosts", .text = "Addresses (IP or IP:PORT) of host names, in place of their look-up", .values = kHosts},
+    {.name = "local_ips",
+     .text = "Addresses of the machine to connect from, by user in turn: IP, IP-IP or IP/BITS, or several",
+     .values = kLocalIps},
     {.name = "connections",
      .text = "Whose they are: per_user; shared by the users of a core; or the most of these to each server",
      .values = kConnections},

@@ -49,7 +49,8 @@ constexpr std::size_t kStepsMax = 1'000;       // of the whole scenario, with th
 constexpr std::size_t kChecksMax = 10'000;     // of the whole scenario
 constexpr uint64_t kCountMax = 1'000'000'000;  // of values of a response, in a check
 constexpr std::size_t kThresholdsMax = 1'000;
-constexpr std::size_t kHostsMax = 1'000;    // with addresses of their own
+constexpr std::size_t kHostsMax = 1'000;  // with addresses of their own
+constexpr std::size_t kLocalIpsMax = 65'536;
 constexpr std::size_t kTagsMax = 20;        // of one workflow or step
 constexpr std::size_t kArgumentsMax = 100;  // of a function of a program, and names of its checks and values
 constexpr std::size_t kProvidesMax = 100;   // the most values that a workflow provides, or uses
@@ -385,6 +386,7 @@ struct HttpDefaults {
   std::optional<Text> base;
   std::vector<Pair> hosts;              // IP or IP:PORT of names
   std::optional<uint64_t> connections;  // shared by users: the most to each server; 0: no limit
+  std::vector<Text> local_ips;          // see plan::parse_local_ips()
   std::vector<Pair> headers;
   HttpOptions options;
   std::optional<Auth> auth;

@@ -277,6 +277,7 @@ void apply_overrides(const Overrides& overrides, Scenario& scenario, Diagnostics
   if (overrides.timeout) scenario.timeout = overrides.timeout;
   scenario.tags = overrides.tags;
   for (const auto& [name, place] : overrides.hosts) scenario.http.hosts.push_back({{name, {}}, {place, {}}});
+  if (!overrides.local_ips.empty()) scenario.http.local_ips = {{overrides.local_ips, {}}};
   bool took_load = false;
   bool took_vus = false;
   bool took_duration = false;

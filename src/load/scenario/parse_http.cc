@@ -373,6 +373,20 @@ HttpDefaults parse_http_defaults(const Node& node, Reading& reading) {
       report_wrong(*hosts, section.what(*hosts), fmt::format("at most {} hosts", kHostsMax), reading);
     }
   }
+  if (const Node* from = section.find("local_ips")) {
+    const std::string what = section.what(*from);
+    const auto read = [&](const Node& node) {
+      if (auto text = read_constant(node, what, reading)) out.local_ips.push_back(std::move(*text));
+    };
+    if (from->is_list()) {
+      for (const Node& item : from->items) read(item);
+      if (from->items.empty() || from->items.size() > kLocalIpsMax) {
+        report_wrong(*from, what, fmt::format("1 to {} addresses or ranges", kLocalIpsMax), reading);
+      }
+    } else {
+      read(*from);
+    }
+  }
   if (const Node* whose = section.find("connections")) {
     out.connections = parse_connections(*whose, section.what(*whose), reading);
   }

@@ -62,6 +62,7 @@ struct Overrides {
   NewLoad load;
   std::vector<std::pair<std::string, std::string>> hosts;  // IP or IP:PORT of host names; over those of the scenario
   std::vector<std::pair<std::string, std::string>> tags;   // of all steps; those of the scenario win
+  std::string local_ips;                                   // in place of those of the scenario; empty: not given
 };
 
 struct Sources {

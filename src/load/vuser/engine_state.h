@@ -114,6 +114,7 @@ struct Vu {
   Vu(uint32_t number_, const plan::Workflow& workflow_, runtime::Cancellation* cancel_)
       : number(number_), workflow(workflow_), cancel(cancel_), values(workflow_.slot_count) {
     session.owner = this;
+    session.number = number;
   }
   uint32_t number;  // from 1, unique in the workflow over all cores
   const plan::Workflow& workflow;

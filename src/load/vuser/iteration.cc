@@ -6,6 +6,7 @@
 #include "core/base/check.h"
 #include "core/http1/error_kind.h"
 #include "load/plan/feeder.h"
+#include "load/vuser/targets.h"
 
 namespace bellwether::vuser {
 
@@ -63,6 +64,8 @@ IterationRunner::IterationRunner(EngineState& state, const ProgramLoader* progra
 
 Status IterationRunner::prepare(WorkflowRun& run) {
   BW_RETURN_IF_ERROR(override_hosts(state_.plan, client_.origins()));
+  BW_TRY(auto local, local_addresses(runtime_, state_.plan));
+  client_.use_local(std::move(local));
   for (const plan::Step& step : run.workflow.steps) {
     BW_TRY(auto prepared,
            PreparedStep::prepare(step, state_.plan.steps[step.id].measured, client_.origins(), readers_));

@@ -58,12 +58,16 @@ task<Result<std::vector<runtime::IpAddress>>> look_up(runtime::Runtime& runtime,
   co_return found;
 }
 
-task<Status> open_one(runtime::Runtime& runtime, const Target& target, std::vector<runtime::IpAddress> addresses) {
+task<Status> open_one(runtime::Runtime& runtime, const Target& target, std::vector<runtime::IpAddress> addresses,
+                      const std::vector<runtime::IpAddress>& local) {
   const http1::Origin& origin = *target.origin;
   Result<std::unique_ptr<runtime::Stream>> stream = fail(Errc::kDns, "its name has no address");
   for (const runtime::IpAddress address : addresses) {
     runtime::ConnectOptions options;
     options.timeout = target.call->connect_timeout;
+    const auto fits = [&](const runtime::IpAddress& one) { return one.is_v4() == address.is_v4(); };
+    const auto from = std::find_if(local.begin(), local.end(), fits);
+    if (from != local.end()) options.from = *from;
     stream = co_await runtime.connect({address, origin.next_hop_port()}, options, nullptr);
     if (stream) break;
   }
@@ -80,17 +84,33 @@ task<Status> open_one(runtime::Runtime& runtime, const Target& target, std::vect
 task<Status> check_targets(runtime::Runtime& runtime, const plan::Plan& plan, bool connect) {
   http1::OriginTable origins;
   BW_CO_RETURN_IF_ERROR(override_hosts(plan, origins));
+  BW_CO_TRY(const std::vector<runtime::IpAddress> local, local_addresses(runtime, plan));
   const std::vector<Target> targets = targets_of(plan, origins);
   for (const Target& target : targets) {
     auto addresses = co_await look_up(runtime, target);
     Status reached = addresses ? Status() : tl::unexpected(addresses.error());
-    if (reached && connect) reached = co_await open_one(runtime, target, std::move(*addresses));
+    if (reached && connect) reached = co_await open_one(runtime, target, std::move(*addresses), local);
     if (reached) continue;
     const std::string through =
         target.origin->proxy ? fmt::format(", through the proxy {}", target.origin->next_hop()) : "";
     co_return fail(reached.error().code, "{}{} cannot be reached: {}", target.url, through, reached.error().message);
   }
   co_return Status();
+}
+
+Result<std::vector<runtime::IpAddress>> local_addresses(runtime::Runtime& runtime, const plan::Plan& plan) {
+  std::vector<runtime::IpAddress> out;
+  for (const plan::IpRange& range : plan.local_ips) {
+    for (auto octets = range.first;;) {
+      const auto address = runtime::IpAddress::v6(octets);
+      if (runtime.bind_udp({address, 0})) out.push_back(address);
+      if (octets == range.last) break;
+      for (std::size_t i = octets.size(); ++octets[--i] == 0;) {
+      }
+    }
+  }
+  if (!out.empty() || plan.local_ips.empty()) return out;
+  return fail(Errc::kInvalid, "this machine has none of the addresses of 'local_ips': `ip address` lists those it has");
 }
 
 }  // namespace bellwether::vuser

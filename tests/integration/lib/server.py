@@ -89,6 +89,7 @@ class Server:
         self.tls = tls
         self.requests = []
         self.connections = 0
+        self.peers = []
         self.lock = threading.Lock()
         self.inside = 0  # requests that are being answered
         self.most_inside = 0
@@ -101,9 +102,10 @@ class Server:
     def accept(self):
         while True:
             try:
-                sock, _ = self.listener.accept()
+                sock, peer = self.listener.accept()
             except OSError:
                 return
+            self.peers.append(peer)
             self.connections += 1
             threading.Thread(target=self.serve, args=(sock, self.connections), daemon=True).start()
 

@@ -200,6 +200,15 @@ task<Result<std::unique_ptr<Stream>>> connect_tcp(EpollRuntime& runtime, Endpoin
   auto stream = std::make_unique<SocketStream>(fd);
   if (options.no_delay) set_no_delay(fd);
   set_unsent(fd, options.unsent);
+  if (options.from) {
+    const SocketAddress from({*options.from, 0}, to.address.is_v4());
+    const int on = 1;
+    // The port is chosen with the other end: as many connections as without bind().
+    ::setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on);
+    if (::bind(fd, from.get(), from.size()) != 0) {
+      co_return fail_errno(errno, "connecting from " + options.from->to_string());
+    }
+  }
   if (::connect(fd, address.get(), address.size()) != 0 && errno != EINPROGRESS) {
     const char* remedy =
         errno == EADDRNOTAVAIL ? " (no free local port: use keep-alive, or widen net.ipv4.ip_local_port_range)" : "";

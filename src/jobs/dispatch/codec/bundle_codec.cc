@@ -82,7 +82,8 @@ constexpr auto kDescription<scenario::Overrides> = describe<scenario::Overrides>
     "a replacement of a scenario's own value", field<&scenario::Overrides::vus>(1, kVus),
     field<&scenario::Overrides::duration>(2, kLength), field<&scenario::Overrides::rate_per_s>(3, kRate),
     field<&scenario::Overrides::timeout>(4, kLength), field<&scenario::Overrides::load>(5),
-    field<&scenario::Overrides::tags>(6, kTags), field<&scenario::Overrides::hosts>(7, kHosts));
+    field<&scenario::Overrides::tags>(6, kTags), field<&scenario::Overrides::hosts>(7, kHosts),
+    field<&scenario::Overrides::local_ips>(8, kBytes));
 
 template <>
 constexpr auto kDescription<File> =
@@ -107,7 +108,7 @@ constexpr auto kDescription<QuickRun> = describe<QuickRun>(
     field<&QuickRun::duration>(6, kLength), field<&QuickRun::rate_per_s>(7, kRate),
     field<&QuickRun::skip_tls_verify>(8), field<&QuickRun::tls_ca>(9, kBytes),
     field<&QuickRun::tls_ca_name>(10, kBytes), field<&QuickRun::timeout>(11, kLength), field<&QuickRun::load>(12),
-    field<&QuickRun::tags>(13, kTags), field<&QuickRun::hosts>(14, kHosts));
+    field<&QuickRun::tags>(13, kTags), field<&QuickRun::hosts>(14, kHosts), field<&QuickRun::local_ips>(15, kBytes));
 
 template <>
 constexpr auto kDescription<Travelling> =

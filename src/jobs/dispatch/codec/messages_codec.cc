@@ -108,7 +108,8 @@ constexpr auto kDescription<Offer> = describe<Offer, &wrong_offer>(
     field<&Offer::order, &AssignmentOrder::on_overtime>(18, one_of(plan::kOnOvertimes)),
     field<&Offer::order, &AssignmentOrder::iterations>(19), field<&Offer::order, &AssignmentOrder::vus>(20),
     field<&Offer::order, &AssignmentOrder::permit>(21, kSpan),
-    field<&Offer::order, &AssignmentOrder::witnesses>(22, list(kMaxWitnesses)));
+    field<&Offer::order, &AssignmentOrder::witnesses>(22, list(kMaxWitnesses)),
+    field<&Offer::order, &AssignmentOrder::life>(24, fixed()));
 
 template <>
 constexpr auto kDescription<BeginMessage> = describe<BeginMessage>(

@@ -426,6 +426,10 @@ Plan compile(const scenario::Scenario& source, const scenario::Sources& sources,
     if (place) plan.hosts.push_back(std::move(*place));
     if (!place) reading.diagnostics.add(pair.value.mark, {.message = place.error().message});
   }
+  for (const scenario::Text& text : source.http.local_ips) {
+    const Status parsed = parse_local_ips(text.text, plan.local_ips);
+    if (!parsed) reading.diagnostics.add(text.mark, {.message = parsed.error().message});
+  }
   if (source.http.connections) plan.shared_connections = static_cast<uint32_t>(*source.http.connections);
   compile_metrics(source, reading, plan);
   compiling.data = compile_data(source, sources, reading);

@@ -1,6 +1,7 @@
 #include "load/plan/compile/url.h"
 
 #include <algorithm>
+#include <arpa/inet.h>
 
 #include "core/base/bytes.h"
 #include "core/base/encoding.h"
@@ -188,6 +189,77 @@ Result<HostPlace> parse_host_place(std::string_view host, std::string_view place
                 printable(place), printable(host));
   }
   return HostPlace{*name, parsed->host, parsed->port};
+}
+
+namespace {
+
+using Octets = std::array<uint8_t, 16>;
+
+std::optional<Octets> parse_ip(std::string_view text) {
+  const bool v4 = text.find(':') == std::string_view::npos;
+  Octets out{};
+  if (v4) out[10] = out[11] = 0xff;
+  if (::inet_pton(v4 ? AF_INET : AF_INET6, std::string(text).c_str(), out.data() + (v4 ? 12 : 0)) != 1) return {};
+  return out;
+}
+
+bool is_v4(const Octets& one) {
+  constexpr std::array<uint8_t, 12> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+  return std::equal(kMapped.begin(), kMapped.end(), one.begin());
+}
+
+std::optional<IpRange> parse_ip_range(std::string_view text) {
+  const std::size_t dash = text.find('-');
+  const std::size_t slash = text.find('/');
+  const auto first = parse_ip(trim(text.substr(0, std::min(dash, slash))));
+  if (!first) return std::nullopt;
+  IpRange out{*first, *first};
+  if (dash != std::string_view::npos) {
+    const auto last = parse_ip(trim(text.substr(dash + 1)));
+    if (!last || *last < *first || is_v4(*last) != is_v4(*first)) return std::nullopt;
+    out.last = *last;
+  } else if (slash != std::string_view::npos) {
+    auto bits = parse_u64(text.substr(slash + 1));
+    if (bits && is_v4(*first)) *bits += 96;
+    if (!bits || *bits > 128) return std::nullopt;
+    for (uint64_t bit = *bits; bit < 128; ++bit) {
+      const auto mask = static_cast<uint8_t>(0x80U >> (bit % 8));
+      out.first[bit / 8] &= static_cast<uint8_t>(~mask);
+      out.last[bit / 8] |= mask;
+    }
+  }
+  return out;
+}
+
+// Saturates.
+uint64_t count_of(const IpRange& range) {
+  uint64_t out = 0;
+  for (std::size_t i = 0; i < range.first.size(); ++i) {
+    if (out > scenario::kLocalIpsMax) return out;
+    out = out * 256 + range.last[i] - range.first[i];
+  }
+  return out + 1;
+}
+
+}  // namespace
+
+Status parse_local_ips(std::string_view text, std::vector<IpRange>& out) {
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    const std::string_view one = trim(text.substr(at, end - at));
+    at = end + 1;
+    const auto range = parse_ip_range(one);
+    if (!range) {
+      return fail(Errc::kInvalid,
+                  "'{}' is no local address: write IP, IP-IP or IP/BITS, for example 10.0.0.2 or 10.0.1.0/28",
+                  printable(one));
+    }
+    out.push_back(*range);
+  }
+  uint64_t all = 0;
+  for (const IpRange& range : out) all += count_of(range);
+  if (all <= scenario::kLocalIpsMax) return {};
+  return fail(Errc::kInvalid, "'local_ips' has more than {} addresses", scenario::kLocalIpsMax);
 }
 
 }  // namespace bellwether::plan

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 #include "core/base/result.h"
 #include "load/plan/plan.h"
@@ -17,5 +18,8 @@ void append_query(Template& url, const Template& name, const Template& value);
 
 // The value of the key `hosts`: IP or IP:PORT. Error: kInvalid.
 Result<HostPlace> parse_host_place(std::string_view host, std::string_view place);
+
+// The value of the key `local_ips`, added to `out`: IP, IP-IP or IP/BITS, several with commas. Error: kInvalid.
+Status parse_local_ips(std::string_view text, std::vector<IpRange>& out);
 
 }  // namespace bellwether::plan
