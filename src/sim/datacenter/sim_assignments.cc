@@ -297,6 +297,7 @@ class SimAssignment final : public node::AssignmentProcess {
       of.vus_active = 0;
       *left_ -= of.iterations;
       iterated_ += of.iterations;
+      story_.iterations = std::max(story_.iterations, iterated_);
     }
     const std::string bytes = ingest::encode_window(window);
     story_.told.push_back({next_second_, bytes});
