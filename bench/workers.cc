@@ -107,7 +107,7 @@ class MadeUpAssignment final : public node::AssignmentProcess {
 
   // There is no load that a late worker could go on with.
   void permit(Instant) override {}
-  void begin(Instant start, Duration resume_at) override {
+  void begin(Instant start, Duration resume_at, plan::RowPoint) override {
     start_ = start;
     second_ = static_cast<uint64_t>(resume_at / kSecond);
     scope_.spawn(measure());
@@ -115,6 +115,7 @@ class MadeUpAssignment final : public node::AssignmentProcess {
   }
   void stop(bool) override { end(node::AssignmentEnd::How::kStopped); }
   // Nobody comes or goes here.
+  void applied(uint64_t) override {}
   void scale(uint32_t) override {}
   void hand_over(Duration) override { end(node::AssignmentEnd::How::kCompleted); }
   void save() override {}

@@ -39,7 +39,7 @@ class Iterations(jobs.Test):
         client = cluster.run_on_all(2, self.counted(cluster, iterations=planned))
         cluster.running["w1"].kill()
         result = self.ended(client, jobs.LOST)
-        lost = [int(re.search(r"with (\d+) iterations? that it may have started", one["cause"])[1])
+        lost = [int(re.search(r"with ([\d,]+) iterations? that it may have started", one["cause"])[1].replace(",", ""))
                 for one in result["lost"]]
         self.assertTrue(lost)
         arrived = cluster.arrived()

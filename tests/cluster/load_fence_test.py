@@ -54,6 +54,7 @@ class Cluster(jobs.Cluster):
 
     def run(self, scenario, *words):
         self.before = self.counted()
+        self.world["target"].get(PORT, "/forget")
         return super().run(scenario, *words)
 
     def host(self, worker):
@@ -168,9 +169,41 @@ class Assignments(Test):
     def test_no_more_iterations_begin_than_planned(self):
         result, received, _ = self.run_into(stop_worker, {"executor": "shared-iterations", "vus": 20,
                                                           "iterations": PLANNED, "max_duration": "2m"})
-        lost = sum(int(re.search(r"with (\d+) iterations? that it may have started", one["cause"])[1])
-                   for one in result["lost"])
+        given_up = re.compile(r"with ([\d,]+) iterations? that it may have started")
+        lost = sum(int(given_up.search(one["cause"])[1].replace(",", "")) for one in result["lost"])
         self.assertTrue(PLANNED - lost <= received <= PLANNED, (received, lost))
+
+
+class Rows(Test):
+    """Each row of a data file that ends comes once, whoever takes it."""
+
+    ROWS = 60_000
+
+    def go_on(self, fault, workflow):
+        cluster, _ = self.at_work(3, WORKERS)
+        cluster.write("ids.csv", "n\n" + "".join(f"{n}\n" for n in range(self.ROWS)))
+        step = {"http": {"get": cluster.url + "/row/${ids.n}"}}
+        client = cluster.run_on_all(2, {"data": {"ids": {"csv": "ids.csv", "at_end": "stop"}},
+                                        "workflows": {"w": {**workflow, "steps": {"s": step}}}})
+        before = cluster.count()["rows"]
+        fault(cluster, "w1", None)
+        until("others go on", lambda: "assignment_moved" in [one["kind"] for one in cluster.events(client.job)])
+        client.finish()
+        seen = cluster.count()
+        print(f"{self.id()}: {before} rows before, {seen['rows']} in all, {seen['twice']} twice", flush=True)
+        self.assertEqual(seen["twice"], 0)
+        # Every part goes on: of each four rows in a row, a part has one.
+        self.assertTrue(all(any(row % WORKERS == part for row in seen["last"]) for part in range(WORKERS)), seen)
+
+    def test_users_take_none_twice_when_an_assignment_is_killed(self):
+        self.go_on(lambda cluster, worker, _: cluster.kill_assignment(worker),
+                   {"executor": "constant-vus", "vus": 20, "duration": f"{SECONDS}s"})
+
+    def test_users_take_none_twice_when_a_worker_stands_still(self):
+        self.go_on(stop_worker, {"executor": "constant-vus", "vus": 20, "duration": f"{SECONDS}s"})
+
+    def test_arrivals_take_none_twice_when_a_worker_is_killed(self):
+        self.go_on(lambda cluster, worker, _: cluster.running[worker].kill(), ARRIVALS)
 
 
 class Cuts(Test):

@@ -108,6 +108,7 @@ class Assignment final : public LoadGroup::Listener {
     std::vector<vuser::EngineAssignment> assignments;
     for (uint32_t i = 0; i < order.count; ++i) {
       assignments.push_back({order.first + i, order.of, {order.workflow}});
+      assignments.back().reported = true;
       if (order.iterations) assignments.back().iterations = plan::dealt_to(*order.iterations, i, order.count);
     }
     group_ = std::make_unique<LoadGroup>(runtime_, *plan_,
@@ -129,7 +130,7 @@ class Assignment final : public LoadGroup::Listener {
     beside.spawn(obey(beside.cancellation()));
     beside.spawn(tell_counters(beside.cancellation()));
     start_ = begin.start;
-    co_await group_->run(begin.start, begin.resume_at);
+    co_await group_->run(begin.start, {.at = begin.resume_at, .rows = begin.rows});
     itself_->end(runtime_.read_clock() - start_);
     beside.cancel();
     co_await beside.join();
@@ -155,6 +156,10 @@ class Assignment final : public LoadGroup::Listener {
       }
       if (const auto* scale = std::get_if<ChildScale>(&*message)) {
         group_->scale(workflow_, scale->vus);
+        continue;
+      }
+      if (const auto* applied = std::get_if<ChildApplied>(&*message)) {
+        group_->applied(applied->seconds);
         continue;
       }
       if (std::holds_alternative<ChildSave>(*message)) {

@@ -45,7 +45,8 @@ constexpr auto kDescription<ChildOrder> = describe<ChildOrder, &wrong_parts>(
 template <>
 constexpr auto kDescription<ChildBegin> =
     describe<ChildBegin>("a start message of an assignment", field<&ChildBegin::start>(1, kLength),
-                         field<&ChildBegin::resume_at>(2, kLength));
+                         field<&ChildBegin::resume_at>(2, kLength), field<&ChildBegin::rows, &plan::RowPoint::rows>(3),
+                         field<&ChildBegin::rows, &plan::RowPoint::at>(4, kLength));
 
 template <>
 constexpr auto kDescription<ChildStop> =
@@ -62,11 +63,15 @@ template <>
 constexpr auto kDescription<ChildScale> = describe<ChildScale>("a number of users", field<&ChildScale::vus>(1));
 
 template <>
+constexpr auto kDescription<ChildApplied> =
+    describe<ChildApplied>("what the owner of an assignment has", field<&ChildApplied::seconds>(1, kFigure));
+
+template <>
 constexpr auto kDescription<ToChild> =
     describe<ToChild>("a message to an assignment", alternative<ChildOrder, ToChild>(1, "order"),
                       alternative<ChildBegin, ToChild>(2, "begin"), alternative<ChildStop, ToChild>(3, "stop"),
                       alternative<ChildHandOver, ToChild>(4, "hand_over"), alternative<ChildSave, ToChild>(5, "save"),
-                      alternative<ChildScale, ToChild>(6, "scale"))
+                      alternative<ChildScale, ToChild>(6, "scale"), alternative<ChildApplied, ToChild>(7, "applied"))
         .within(kMaxAssignmentFrame);
 
 // --- from the child --------------------------------------------------------------------------------------------------

@@ -50,6 +50,7 @@ struct ChildOrder {
 struct ChildBegin {
   Instant start;  // CLOCK_MONOTONIC
   Duration resume_at;
+  plan::RowPoint rows = {};
   bool operator==(const ChildBegin&) const = default;
 };
 struct ChildStop {
@@ -70,7 +71,12 @@ struct ChildHandOver {
 struct ChildSave {
   bool operator==(const ChildSave&) const = default;
 };
-using ToChild = std::variant<ChildOrder, ChildBegin, ChildStop, ChildHandOver, ChildSave, ChildScale>;
+// The owner of its job has all seconds before this one. After the begin.
+struct ChildApplied {
+  uint64_t seconds = 0;
+  bool operator==(const ChildApplied&) const = default;
+};
+using ToChild = std::variant<ChildOrder, ChildBegin, ChildStop, ChildHandOver, ChildSave, ChildScale, ChildApplied>;
 
 // --- from the child --------------------------------------------------------------------------------------------------
 

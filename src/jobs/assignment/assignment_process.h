@@ -43,7 +43,7 @@ std::string_view to_string(AssignmentEnd::How how);
 
 class AssignmentProcess {
  public:
-  // Called by the loop, never within start(), permit(), begin(), stop(), hand_over(), scale() or kill().
+  // Called by the loop, never within another member.
   struct Listener {
     // It can begin, or the error after which it ends. Not called if it ends earlier.
     Callback<void(Status prepared)> on_prepared;
@@ -63,11 +63,13 @@ class AssignmentProcess {
   virtual void permit(Instant until) = 0;
   // See vuser::Engine::run(). `start` is on the monotonic clock of the runtime. REQUIRES on_prepared() without error;
   // once.
-  virtual void begin(Instant start, Duration resume_at = Duration::zero()) = 0;
+  virtual void begin(Instant start, Duration resume_at = Duration::zero(), plan::RowPoint rows = {}) = 0;
   // At any time, and repeatedly; the hardest counts. An assignment that has not begun ends in both cases.
   virtual void stop(bool graceful) = 0;
   // See vuser::Engine::hand_over(). After begin().
   virtual void hand_over(Duration at) = 0;
+  // See vuser::Engine::applied(). Without effect unless it runs.
+  virtual void applied(uint64_t seconds) = 0;
   // See vuser::Engine::scale(), of its workflow.
   virtual void scale(uint32_t vus) = 0;
   // It may be killed soon: it reports all that it has measured, even incomplete seconds. Without effect unless it runs.

@@ -65,10 +65,10 @@ class ChildAssignment final : public AssignmentProcess {
     if (page_ != nullptr) page_->set(until);
   }
 
-  void begin(Instant start, Duration resume_at) override {
+  void begin(Instant start, Duration resume_at, plan::RowPoint rows) override {
     check(phase_ == Phase::kReady, "it begins once, when it is ready");
     phase_ = Phase::kRunning;
-    say(ChildBegin{start, resume_at});
+    say(ChildBegin{start, resume_at, rows});
   }
 
   void stop(bool graceful) override {
@@ -78,6 +78,9 @@ class ChildAssignment final : public AssignmentProcess {
   void scale(uint32_t vus) override { say(ChildScale{vus}); }
   void hand_over(Duration at) override {
     if (phase_ == Phase::kRunning) say(ChildHandOver{at});
+  }
+  void applied(uint64_t seconds) override {
+    if (phase_ == Phase::kRunning) say(ChildApplied{seconds});
   }
   void save() override {
     if (phase_ == Phase::kRunning) say(ChildSave{});

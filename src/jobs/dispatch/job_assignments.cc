@@ -213,6 +213,7 @@ void JobKernel::begin_assignment(Instant now, AssignmentRecord& assignment, JobE
   assignment.from = one.base_second;
   if (resumes && !once) {
     assignment.from += static_cast<uint64_t>((now - planned).ns() / 1'000'000'000);
+    assignment.rows = book_.rows_before(now, assignment);
     book_.write_losses(assignment.workflow, parts_of(assignment.parts), book_.elapsed(now));
     book_.add_event(now, "assignment_moved",
                     fmt::format("worker '{}' continues {} of {} parts of '{}'", assignment.worker,
@@ -402,6 +403,7 @@ void JobKernel::sighted(Instant now, const std::string& worker, uint64_t life,
       BW_PROBE("dispatch: a begin that its owner did not live to write down");
       assignment.streams = true;
       assignment.from = sight->from;
+      assignment.rows = book_.rows_before(now, assignment);
       book_.changed = true;
       WorkflowRecord& one = record_.workflows[assignment.workflow];
       if (!std::exchange(one.begun, true)) one.base_second = sight->from;
@@ -481,6 +483,8 @@ void JobKernel::lose(Instant now, AssignmentRecord& assignment, const std::strin
     out.push_back(job_effect::CloseStream{assignment.id});
   }
   if (assignment.streams) book_.lose_iterations(now, assignment);
+  if (assignment.streams && spec_[assignment.workflow].takes_rows)
+    assignment.rows = book_.rows_by(assignment, book_.ran_until(now, assignment));
   book_.set(now, assignment, AssignmentState::kGone);
   if (is_final(one.state) && assignment.streams && assignment.end) {
     // It had ended, and some of its seconds had not arrived.

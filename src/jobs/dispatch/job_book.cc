@@ -235,13 +235,74 @@ void JobBook::lose_gaps(uint16_t workflow, const std::vector<uint32_t>& parts, D
            static_cast<uint32_t>(parts.size()), from, until);
 }
 
+namespace {
+
+// Two machines may disagree by this time about the clock of a workflow.
+constexpr Duration kClocksDiffer = Duration::millis(500);
+
+}  // namespace
+
+uint64_t JobBook::unreported(const AssignmentRecord& assignment, Duration by) const {
+  const auto numbers = applied.find(assignment.id);
+  const auto told = iterated.find(assignment.id);
+  const Duration silence = by - seconds(assignment.from + (numbers == applied.end() ? 0 : numbers->second));
+  return plan::begun_within(told == iterated.end() ? 0 : told->second.pace,
+                            plan::users_of_part(spec[assignment.workflow].vus, assignment.parts.of),
+                            std::max(silence, Duration::zero()) + kClocksDiffer);
+}
+
+// The end of a process that was killed says nothing about its time.
+Duration JobBook::ran_until(Instant now, const AssignmentRecord& assignment) const {
+  if (!assignment.end || lost_its_process(assignment)) return elapsed(now);
+  return seconds(record.workflows[assignment.workflow].base_second) + assignment.end->ran;
+}
+
+plan::RowPoint JobBook::rows_by(const AssignmentRecord& assignment, Duration by) const {
+  const Duration base = seconds(record.workflows[assignment.workflow].base_second);
+  plan::RowPoint point = assignment.rows;
+  const auto told = iterated.find(assignment.id);
+  const auto numbers = applied.find(assignment.id);
+  const bool has_told = told != iterated.end() && numbers != applied.end() && numbers->second > 0;
+  if (has_told && told->second.taken > 0) {
+    point.at = seconds(assignment.from + numbers->second) - base;
+    point.rows = std::max(point.rows, told->second.taken);
+  } else if (has_told && !spec[assignment.workflow].open_model) {
+    point.rows += told->second.ended;  // a worker of an older version reports no rows: one part may have taken all
+  }
+  // The next assignment adds the arrivals that were due since.
+  if (spec[assignment.workflow].open_model) return point;
+  if (!has_told_all(assignment)) point.rows += unreported(assignment, by);
+  point.at = std::max(point.at, by - base);
+  return point;
+}
+
+plan::RowPoint JobBook::rows_before(Instant now, const AssignmentRecord& assignment) const {
+  if (!spec[assignment.workflow].takes_rows) return {};
+  std::optional<plan::RowPoint> most;
+  for (const uint32_t part : parts_of(assignment.parts)) {
+    const AssignmentRecord* last = nullptr;
+    for (const AssignmentRecord& one : record.assignments) {
+      const bool ceded = one.state == AssignmentState::kGone || one.handed_over;
+      if (one.id != assignment.id && has_part(one, assignment.workflow, part) && one.streams && ceded) last = &one;
+    }
+    if (last == nullptr) continue;
+    if (!most) most = last->rows;
+    most = {std::max(most->rows, last->rows.rows), std::min(most->at, last->rows.at)};
+  }
+  const Duration ran = elapsed(now) - seconds(record.workflows[assignment.workflow].base_second);
+  return most.value_or(plan::RowPoint{0, std::max(ran, Duration::zero())});
+}
+
 // Others begin no iteration that it may have begun; those of them that it did not report are lost.
 void JobBook::lose_iterations(Instant now, AssignmentRecord& assignment) {
   if (!spec[assignment.workflow].counted) return;
   const plan::Iterated& told = iterated[assignment.id];
-  const Duration ran =
-      assignment.end ? seconds(record.workflows[assignment.workflow].base_second) + assignment.end->ran : elapsed(now);
-  uint64_t begun = has_all_of(assignment) ? told.ended : told.begun(std::max(ran - assignment.lost_from, Duration()));
+  const Duration ran = ran_until(now, assignment);
+  uint64_t begun = std::max(told.begun, told.ended);
+  if (!has_told_all(assignment)) {
+    const uint64_t more = unreported(assignment, ran);
+    begun = more < assignment.iterations ? begun + more * assignment.parts.count : assignment.iterations;
+  }
   if (assignment.end && assignment.end->outcome == AssignmentOutcome::kCompleted) begun = assignment.iterations;
   begun = std::min(begun, assignment.iterations);
   assignment.left = assignment.iterations - begun;

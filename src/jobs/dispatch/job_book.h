@@ -159,6 +159,17 @@ struct JobBook {
   uint32_t deaths(uint16_t workflow, uint32_t part) const;
   // The iterations that have not begun, of a part that is still to run.
   uint64_t iterations_of(uint16_t workflow, uint32_t part) const;
+  // The most iterations that a part of an assignment may have begun in the seconds before `by` of the run that it did
+  // not report.
+  uint64_t unreported(const AssignmentRecord& assignment, Duration by) const;
+  // Until when an assignment that ends or is lost now may have begun any, and whether it has reported all of them.
+  Duration ran_until(Instant now, const AssignmentRecord& assignment) const;
+  bool has_told_all(const AssignmentRecord& assignment) const {
+    return has_all_of(assignment) && !lost_its_process(assignment);
+  }
+  // The rows that an assignment may have taken by then, and those that the ones before it may have taken.
+  plan::RowPoint rows_by(const AssignmentRecord& assignment, Duration by) const;
+  plan::RowPoint rows_before(Instant now, const AssignmentRecord& assignment) const;
   // The number of its parts that another assignment continues.
   uint32_t succeeded(const AssignmentRecord& assignment) const;
   static std::string how_lost(const AssignmentRecord& assignment);

@@ -137,6 +137,7 @@ void JobMoves::settle_move(Instant now, AssignmentRecord& from, JobEffects& out)
   from.until = until;
   for (const AssignmentId one : book_.followers_of(from.id)) {
     book_.find(one)->from = until;
+    if (spec_[from.workflow].takes_rows) book_.find(one)->rows = book_.rows_by(from, seconds(until));
     book_.to_take_over.push_back(one);
   }
   book_.changed = true;

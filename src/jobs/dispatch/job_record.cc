@@ -119,6 +119,7 @@ const char* wrong_with(const AssignmentRecord& assignment, const JobRecord& reco
   if (assignment.until > kMaxSeconds) return "an impossible second";
   if (assignment.handed_over && (assignment.until == 0 || !assignment.streams))
     return "a hand-over without a second or a stream";
+  if (!is_span(assignment.rows.at)) return "an impossible time";
   if (assignment.left > assignment.iterations) return "more remaining iterations than it started with";
   return assignment.end ? wrong_with(*assignment.end) : nullptr;
 }
@@ -177,6 +178,9 @@ JobSpec spec_of(const plan::Plan& plan) {
     if (const auto* counted = std::get_if<plan::Iterations>(&workflow.executor)) one.counted = *counted;
     if (const auto* told = std::get_if<plan::ExternallyControlled>(&workflow.executor)) one.told_vus = told->vus;
     one.endless = facts.endless;
+    one.open_model = facts.open_model;
+    one.takes_rows = std::any_of(workflow.feeds.begin(), workflow.feeds.end(),
+                                 [](const plan::Feed& feed) { return feed.pick == plan::Feed::Pick::kSequential; });
     one.rebalance = open != nullptr && open->users.rebalance;
   }
   return spec;

@@ -33,8 +33,10 @@ struct WorkflowSpec : plan::Links {
   std::optional<plan::Iterations> counted;
   // The users at its begin, if it is externally controlled; then `vus` is the maximum.
   std::optional<uint32_t> told_vus;
-  bool endless = false;    // it runs until it is stopped, and is then complete
-  bool rebalance = false;  // its parts spread onto workers that join while it runs
+  bool takes_rows = false;  // of data files, one after the other
+  bool open_model = false;  // its arrivals follow a schedule
+  bool endless = false;     // it runs until it is stopped, and is then complete
+  bool rebalance = false;   // its parts spread onto workers that join while it runs
   plan::OnOvertime on_overtime = plan::OnOvertime::kKill;
   std::optional<Duration> timeout;  // of its clock, from its begin: its workers then end it at once
 };
@@ -166,6 +168,7 @@ struct AssignmentRecord {
   uint64_t iterations = 0;   // how many it may begin, if its workflow counts them
   uint64_t left = 0;         // once it is gone: those that it did not begin, and others may
   bool unfenced = false;     // its worker does not say that it makes load only while it holds a permit
+  plan::RowPoint rows;       // that others took before it; once it is gone: that it may have taken, too
   bool operator==(const AssignmentRecord&) const = default;
 };
 

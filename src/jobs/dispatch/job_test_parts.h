@@ -36,6 +36,7 @@ struct TestAssignment {
   std::optional<AssignmentEnd> end;
   std::optional<uint64_t> iterations = std::nullopt;  // that it may begin
   std::optional<uint32_t> vus = std::nullopt;         // of its workflow, as last ordered
+  plan::RowPoint rows = {};                           // with which it began
 
   // Iterations of an assignment after this time: each part begins some a second, and they end at once.
   static constexpr uint64_t kPace = 10;

@@ -155,6 +155,7 @@ struct BeginMessage {
   Duration clock;
   bool resumes = false;
   uint64_t from = 0;  // the second of the run at which its stream begins
+  plan::RowPoint rows = {};
   bool operator==(const BeginMessage&) const = default;
 };
 // Take over from a running assignment when it ends, at second `from` of the run, in the future. With `waits` the
@@ -167,6 +168,7 @@ struct TakeOverMessage {
   Duration clock;
   uint64_t from = 0;
   bool waits = false;  // an owner of an older version never says so
+  plan::RowPoint rows = {};
   bool operator==(const TakeOverMessage&) const = default;
 };
 // Others begin with its parts at second `until` of the run: issue nothing from then on. Answered by Noted, which is

@@ -415,8 +415,10 @@ WorkerKernel::Answered WorkerKernel::ask(const BeginMessage& message, const kern
                                                         named(message.assignment, message.job), message.from));
   }
   const uint64_t base = message.resumes ? assignment->order.base_second : message.from;
-  begin(*job, {{message.job, message.assignment}, now_ - message.clock, message.resumes, base, message.from, {}},
-        *assignment, out);
+  begin(
+      *job,
+      {{message.job, message.assignment}, now_ - message.clock, message.resumes, base, message.from, {}, message.rows},
+      *assignment, out);
   return Noted{};
 }
 
@@ -454,7 +456,7 @@ WorkerKernel::Answered WorkerKernel::ask(const TakeOverMessage& message, const k
       out.push_back(Permit{key, assignment->permit});
     }
   }
-  begin(*job, {key, origin, true, base, message.from, at}, *assignment, out);
+  begin(*job, {key, origin, true, base, message.from, at, message.rows}, *assignment, out);
   return Noted{};
 }
 

@@ -168,6 +168,7 @@ struct Begin {
   uint64_t base = 0;
   uint64_t from = 0;
   std::optional<Duration> at;
+  plan::RowPoint rows = {};  // see vuser::Engine::run()
 };
 // Others continue from `at` of the workflow's clock, which is second `until` of the run.
 struct HandOver {

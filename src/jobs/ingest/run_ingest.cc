@@ -25,7 +25,8 @@ template <>
 constexpr auto kDescription<Stream> = describe<Stream>(
     "a stream", field<&Stream::id>(1), field<&Stream::from>(2), field<&Stream::applied>(3), field<&Stream::ended>(4),
     field<&Stream::closed>(5), field<&Stream::iterated, &plan::Iterated::ended>(6),
-    field<&Stream::iterated, &plan::Iterated::last>(7), field<&Stream::iterated, &plan::Iterated::under_way>(8));
+    field<&Stream::iterated, &plan::Iterated::begun>(9), field<&Stream::iterated, &plan::Iterated::taken>(10),
+    field<&Stream::iterated, &plan::Iterated::pace>(11));
 
 template <>
 constexpr auto kDescription<IngestSnapshot> =

@@ -39,13 +39,12 @@ Result<WindowIngest::Verdict> WindowIngest::apply(Instant now, StreamId stream, 
                 of.applied, first, last);
   }
   of.applied = last;
-  of.iterated.last = of.iterated.under_way = 0;
-  for (const metrics::WorkflowWindow& workflow : window.workflows) {
-    of.iterated.last += workflow.iterations + workflow.interrupted;
-    of.iterated.under_way += static_cast<uint64_t>(std::max<int64_t>(workflow.vus_active, 0));
+  for (const metrics::WorkflowWindow& workflow : window.workflows) {  // of which a stream has one
+    of.iterated.ended += workflow.iterations + workflow.interrupted;
+    of.iterated.begun += workflow.begun;
+    of.iterated.taken = std::max(of.iterated.taken, workflow.taken);
+    if (workflow.pace != 0) of.iterated.pace = workflow.pace;
   }
-  of.iterated.ended += of.iterated.last;
-  of.iterated.last = (of.iterated.last + last - first) / (last - first + 1);
   const uint64_t second = of.from + first - 1;
   if (second < closed_upto_) {
     BW_PROBE("ingest: a closed second is amended");

@@ -52,20 +52,23 @@ TEST_F(WindowIngestTest, it_knows_what_a_stream_has_told_of_its_iterations_and_a
   metrics::Window window = empty_window();
   window.workflows[0].iterations = 9;
   window.workflows[0].interrupted = 1;
-  window.workflows[0].vus_active = 4;
+  window.workflows[0].begun = 14;
+  window.workflows[0].taken = 30;
+  window.workflows[0].pace = 28;
   ASSERT_TRUE(book_.apply(now_, kA, 1, 1, window));
-  EXPECT_EQ(book_.iterated(kA), (plan::Iterated{.ended = 10, .last = 10, .under_way = 4}));
+  EXPECT_EQ(book_.iterated(kA), (plan::Iterated{.ended = 10, .begun = 14, .taken = 30, .pace = 28}));
   ASSERT_TRUE(book_.apply(now_, kA, 1, 1, window));  // once
+  window.workflows[0].taken = 35;
+  window.workflows[0].pace = 20;
   ASSERT_TRUE(book_.apply(now_, kA, 2, 4, window));
-  EXPECT_EQ(book_.iterated(kA), (plan::Iterated{.ended = 20, .last = 4, .under_way = 4}))
-      << "a third of ten, rounded up";
+  EXPECT_EQ(book_.iterated(kA), (plan::Iterated{.ended = 20, .begun = 28, .taken = 35, .pace = 20}));
   book_.take(now_);
   WindowIngest other{kShape, {}};
   const WindowIngest::State state = book_.save();
   ASSERT_TRUE(other.restore(now_, state.streams, {}, state.closed_upto));
   EXPECT_EQ(other.iterated(kA), book_.iterated(kA));
-  // Ten of the last second repeat for two, beside those that were under way.
-  EXPECT_EQ((plan::Iterated{.ended = 20, .last = 10, .under_way = 4}).begun(Duration::millis(1'001)), 44u);
+  EXPECT_EQ(plan::begun_within(10, 4, Duration::millis(1'001)), 15u);
+  EXPECT_EQ(plan::begun_within(0, 4, Duration::seconds(2)), 4 + 2 * plan::kFirstPace) << "no pace was reported";
 }
 
 TEST_F(WindowIngestTest, one_that_is_silent_holds_the_others_up_for_a_while_only_and_amends_later) {

@@ -105,9 +105,9 @@ task<void> JobCoordinator::begin(JobCoordinator* self, dispatch::job_effect::Beg
       [&]() -> std::optional<Said> {
         const dispatch::AssignmentRecord* const assignment = self->job_->find(begin.assignment);
         if (assignment == nullptr || assignment->state != dispatch::AssignmentState::kRunning) return std::nullopt;
-        return Said{assignment->worker,
-                    dispatch::BeginMessage{self->id_, self->handle_->fence(), begin.assignment,
-                                           self->now() - begin.clock, begin.resumes, assignment->from}};
+        return Said{assignment->worker, dispatch::BeginMessage{self->id_, self->handle_->fence(), begin.assignment,
+                                                               self->now() - begin.clock, begin.resumes,
+                                                               assignment->from, assignment->rows}};
       },
       [&](const Result<dispatch::Response>& answer) {
         if (refusal_of(answer) != nullptr) refused = words_of(answer);
@@ -164,9 +164,9 @@ task<void> JobCoordinator::take_over(JobCoordinator* self, dispatch::job_effect:
         if (assignment == nullptr) return std::nullopt;
         const bool runs = assignment->state == dispatch::AssignmentState::kRunning && !assignment->end;
         if (taking.go ? !runs : !self->job_->is_spare(*assignment)) return std::nullopt;
-        return Said{assignment->worker,
-                    dispatch::TakeOverMessage{self->id_, self->handle_->fence(), taking.assignment,
-                                              self->now() - taking.clock, assignment->from, !taking.go}};
+        return Said{assignment->worker, dispatch::TakeOverMessage{self->id_, self->handle_->fence(), taking.assignment,
+                                                                  self->now() - taking.clock, assignment->from,
+                                                                  !taking.go, assignment->rows}};
       },
       [&](const Result<dispatch::Response>& answer) {
         if (!answer) return false;

@@ -62,6 +62,8 @@ class AssignmentStream {
   bool delivered() const { return end_ && end_noted_ && !is_in_doubt(); }
 
   uint64_t from() const { return from_; }
+  // The owner has all seconds of the workflow before this one.
+  uint64_t applied_seconds() const { return from_ + applied_ - base_; }
   uint64_t last_number() const { return last_; }
   std::size_t bytes() const { return outbox_ ? outbox_->bytes() : 0; }
 

@@ -82,7 +82,7 @@ void WorkerAssignment::begin(const dispatch::kernel_effect::Begin& begin) {
   begun_at_ = turns_counted_ = runtime_.now();
   stream_.begin(begin.base, begin.from);
   const Duration ago = begin.at.value_or(runtime_.read_clock() - begin.origin);
-  process_->begin(begin.origin, begin.resumes ? std::max(ago, Duration::zero()) : Duration::zero());
+  process_->begin(begin.origin, begin.resumes ? std::max(ago, Duration::zero()) : Duration::zero(), begin.rows);
 }
 
 void WorkerAssignment::hand_over(const dispatch::kernel_effect::HandOver& over) {
@@ -365,6 +365,7 @@ bool WorkerAssignment::heard_applied(const ingest::Delta& delta, const std::stri
   Status good;
   if (!applied.excess) good = stream_.applied(delta, applied, &progress);
   if (!good) complain(fmt::format("'{}': {}", from, good.error().message));
+  if (progress && !applied.excess && process_ != nullptr) process_->applied(stream_.applied_seconds());
   worker_.tell(event::OwnerAnswered{key_.job, from});
   if (applied.excess) worker_.tell(event::Excess{key_});
   return progress;

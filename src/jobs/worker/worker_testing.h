@@ -101,7 +101,10 @@ class FakeProcess final : public AssignmentProcess {
   }
   ~FakeProcess() override { alive_.erase(this); }
   void permit(Instant until) override { permits.push_back(until); }
-  void begin(Instant at, Duration resumed) override { start = at, resume_at = resumed; }
+  void begin(Instant at, Duration resumed, plan::RowPoint taken) override {
+    start = at, resume_at = resumed, rows = taken;
+  }
+  void applied(uint64_t seconds) override { applied_to = seconds; }
   void stop(bool graceful) override { stops.push_back(graceful); }
   void save() override { ++saves; }
   void kill() override { ++kills; }
@@ -113,6 +116,8 @@ class FakeProcess final : public AssignmentProcess {
   Listener to;
   std::optional<Instant> start;
   Duration resume_at;
+  plan::RowPoint rows;
+  std::optional<uint64_t> applied_to;
   std::vector<Instant> permits;
   std::vector<bool> stops;
   std::optional<Duration> handed_over;

@@ -55,11 +55,12 @@ class ScheduledAssignment final : public AssignmentProcess {
     life_ = live();
   }
   void permit(Instant until) override { permit_ = until; }
-  void begin(Instant start, Duration) override {
+  void begin(Instant start, Duration, plan::RowPoint) override {
     start_ = start;
     begun_.set();
   }
   void stop(bool) override { end(AssignmentEnd::How::kStopped); }
+  void applied(uint64_t) override {}
   void scale(uint32_t) override {}
   void hand_over(Duration) override {}
   void save() override {}

@@ -78,7 +78,11 @@ bool put(const metrics::WorkflowWindow& from, wire::WorkflowDelta& to) {
   to.set_vus_active(from.vus_active);
   to.set_vus_allocated(from.vus_allocated);
   to.set_ran_ns(from.ran.ns());
-  bool any = (from.iterations | from.interrupted | from.scheduled | from.on_time | from.late | from.dropped) != 0 ||
+  to.set_begun(from.begun);
+  to.set_taken(from.taken);
+  to.set_pace(from.pace);
+  bool any = (from.iterations | from.interrupted | from.scheduled | from.on_time | from.late | from.dropped |
+              from.begun | from.taken | from.pace) != 0 ||
              from.vus_active != 0 || from.vus_allocated != 0 || from.ran != Duration::zero();
   any |= put_unless_empty(from.iteration, [&] { return to.mutable_iteration(); });
   any |= put_unless_empty(from.start_lag, [&] { return to.mutable_start_lag(); });
@@ -194,6 +198,9 @@ class WindowReader {
     to.vus_allocated = gauge(from.vus_allocated());
     if (from.ran_ns() < 0 || from.ran_ns() > int64_t{1} << 58) fail("an impossible time");
     to.ran = Duration::nanos(from.ran_ns());
+    to.begun = count(from.begun());
+    to.taken = count(from.taken());
+    to.pace = count(from.pace());
     histogram(from.iteration(), to.iteration);
     histogram(from.start_lag(), to.start_lag);
   }

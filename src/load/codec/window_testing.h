@@ -37,6 +37,9 @@ inline metrics::Window random_window(Prng& prng, uint64_t second = 0) {
   for (metrics::WorkflowWindow& workflow : window.workflows) {
     workflow.iterations = prng.below(10);
     workflow.vus_active = static_cast<int64_t>(prng.below(5));
+    workflow.begun = prng.below(20);
+    workflow.taken = prng.below(1'000);
+    workflow.pace = prng.below(30);
     if (workflow.iterations > 0) workflow.iteration.record(Duration::millis(3), workflow.iterations);
   }
   for (metrics::CheckCount& one : window.checks) one = {prng.below(9), prng.below(3)};

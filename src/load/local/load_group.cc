@@ -35,21 +35,21 @@ Status LoadGroup::prepare() {
   return {};
 }
 
-runtime::task<void> LoadGroup::run(Instant start, Duration resume_at, uint64_t base) {
+runtime::task<void> LoadGroup::run(Instant start, vuser::Resume resume, uint64_t base) {
   start_ = start;
   base_ = base;
-  resume_at_ = resume_at;
-  next_second_ = static_cast<uint64_t>(resume_at / Duration::seconds(1));
+  resume_at_ = resume.at;
+  next_second_ = static_cast<uint64_t>(resume.at / Duration::seconds(1));
   running_ = threads_.size();
   for (const auto& thread : threads_) {
     delivered_[thread.get()] = next_second_;
-    thread->start(start, resume_at);
+    thread->start(start, resume);
   }
   co_await all_ended_.wait();
 
   Instant last = start_;
   for (const auto& thread : threads_) last = std::max(last, thread->ended());
-  elapsed_ = std::max(last - start_, resume_at);
+  elapsed_ = std::max(last - start_, resume.at);
   // A delayed thread may have ended in seconds that it did not report.
   const auto lived = static_cast<uint64_t>((elapsed_ + Duration::nanos(999'999'999)) / Duration::seconds(1));
   close_seconds(std::max(lived, open_seconds_.empty() ? 0 : open_seconds_.rbegin()->first + 1));
@@ -63,6 +63,11 @@ void LoadGroup::stop() {
 void LoadGroup::hand_over(Duration at) {
   if (!running()) return;
   for (const auto& thread : threads_) thread->hand_over(at);
+}
+
+void LoadGroup::applied(uint64_t seconds) {
+  if (!running()) return;
+  for (const auto& thread : threads_) thread->applied(seconds);
 }
 
 void LoadGroup::pause() {

@@ -57,7 +57,7 @@ class LoadGroup {
   Status prepare();
   // Runs to the end, see vuser::Engine, and has then reported the last second. Once, after prepare(). `base`: the
   // number of the first second after `start`.
-  runtime::task<void> run(Instant start, Duration resume_at = Duration::zero(), uint64_t base = 0);
+  runtime::task<void> run(Instant start, vuser::Resume resume = {}, uint64_t base = 0);
 
   // Some thread still makes load. During the report of the last seconds none does.
   bool running() const { return running_ > 0; }
@@ -65,6 +65,7 @@ class LoadGroup {
   void stop();
   void kill();
   void hand_over(Duration at);
+  void applied(uint64_t seconds);
   // The same, before run() too.
   void pause();
   void resume();

@@ -11,6 +11,7 @@
 #include "core/runtime/stream_testing.h"
 #include "core/runtime/temporary_testing.h"
 #include "load/plan/load.h"
+#include "load/plan/load_testing.h"
 
 namespace bellwether::node {
 namespace {
@@ -54,7 +55,7 @@ class LoadGroupTest : public testing::Test {
     heard_.runtime = runtime_.get();
     ASSERT_TRUE(group.prepare());
     EXPECT_FALSE(group.running());
-    runtime_->run(group.run(runtime_->read_clock() - resume_at, resume_at));
+    runtime_->run(group.run(runtime_->read_clock() - resume_at, {.at = resume_at}));
     EXPECT_FALSE(group.running());
     EXPECT_EQ(heard_.covered, group.elapsed() - resume_at);
     tally_ = group.tally();
@@ -130,6 +131,34 @@ TEST_F(LoadGroupTest, that_goes_on_tells_the_rest_of_the_seconds) {
   EXPECT_EQ(scheduled(), 175u);
 }
 
+TEST_F(LoadGroupTest, that_goes_on_for_another_one_draws_other_numbers) {
+  const auto listener = runtime_->listen({runtime::IpAddress::loopback(), 0}, {});  // it answers nothing
+  ASSERT_TRUE(listener);
+  plan::TestSources sources(
+      "workflows: {w: {executor: shared-iterations, vus: 1, iterations: 1, max_duration: 1m, steps: {s: {http: {get: "
+      "\"http://" +
+      (*listener)->local().to_string() + "/${uuid}\", timeout: 50ms}}}}}\n");
+  const auto plan = sources.load();
+  ASSERT_TRUE(plan) << sources.errors();
+  const auto drawn = [&](Duration resume_at) {
+    std::string line;
+    const auto sent = [&line](const http1::Session&, const http1::Origin&, std::string_view request) {
+      line = request.substr(0, request.find('\r'));
+    };
+    const auto received = [](const http1::Session&, const http1::Response&) {};
+    const http1::ExchangeWatch watch{.bodies = false, .sent = sent, .received = received};
+    heard_ = Heard();
+    live(*plan, {.seed = 7, .watch = &watch}, resume_at);
+    EXPECT_NE(line, "");
+    return line;
+  };
+  const std::string first = drawn(Duration::zero());
+  EXPECT_EQ(drawn(Duration::zero()), first) << "one seed gives one run";
+  const std::string second = drawn(Duration::seconds(1));
+  EXPECT_NE(second, first);
+  EXPECT_NE(drawn(Duration::seconds(2)), second);
+}
+
 // The group reports its last second when it is over, although the thread ended before.
 TEST_F(LoadGroupTest, that_is_held_up_past_its_end_covers_what_it_lived) {
   heard_.hold_up = [](Heard& heard) {
@@ -146,7 +175,7 @@ TEST_F(LoadGroupTest, whose_time_is_over_has_covered_nothing) {
   LoadGroup group(*runtime_, plan, {}, heard_);
   heard_.group = &group;
   ASSERT_TRUE(group.prepare());
-  runtime_->run(group.run(runtime_->read_clock() - Duration::seconds(9), Duration::seconds(9)));
+  runtime_->run(group.run(runtime_->read_clock() - Duration::seconds(9), {.at = Duration::seconds(9)}));
   EXPECT_EQ(scheduled(), 0u);
   ASSERT_FALSE(heard_.seconds.empty());
   EXPECT_EQ(heard_.seconds.front(), 9u);

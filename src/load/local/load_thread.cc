@@ -79,11 +79,11 @@ Status LoadThread::prepare() {
   return *gate_->prepared;
 }
 
-void LoadThread::start(Instant start, Duration resume_at) {
+void LoadThread::start(Instant start, vuser::Resume resume) {
   {
     const std::lock_guard lock(gate_->mutex);
     start_ = start;
-    resume_at_ = resume_at;
+    resume_ = resume;
     gate_->open = true;
   }
   gate_->changed.notify_all();
@@ -134,7 +134,10 @@ runtime::task<void> LoadThread::drive() {
   runtime::Scope scope;
   obey();
   if (options_.tally_every > Duration::zero()) scope.spawn(tell_tally(scope.cancellation()));
-  co_await engine_->run(start_, resume_at_);
+  // An engine that goes on for another one repeats none of its draws.
+  if (resume_.at > Duration::zero())
+    runtime_->prng() = Prng(runtime_->prng().next() ^ static_cast<uint64_t>(resume_.at.ns()));
+  co_await engine_->run(start_, resume_);
   scope.cancel();
   co_await scope.join();
   publish_tally();
@@ -253,6 +256,16 @@ void LoadThread::hand_over(Duration at) {
       [](void* self) {
         auto* thread = static_cast<LoadThread*>(self);
         thread->engine_->hand_over(Duration::nanos(thread->hand_over_ns_.load()));
+      },
+      this);
+}
+
+void LoadThread::applied(uint64_t seconds) {
+  applied_.store(seconds);
+  runtime_->post(
+      [](void* self) {
+        auto* thread = static_cast<LoadThread*>(self);
+        thread->engine_->applied(thread->applied_.load());
       },
       this);
 }

@@ -39,11 +39,12 @@ class LoadThread final : public vuser::WindowSink {
   // Starts the thread; returns when its engine is prepared, or with the error that prevents it.
   Status prepare();
   // Lets it run, see vuser::Engine.
-  void start(Instant start, Duration resume_at);
+  void start(Instant start, vuser::Resume resume);
   // See vuser::Engine. From the control thread, after start().
   void stop();
   void kill();
   void hand_over(Duration at);
+  void applied(uint64_t seconds);
   // See vuser::Engine. From the control thread, after prepare().
   void pause();
   void resume();
@@ -96,8 +97,9 @@ class LoadThread final : public vuser::WindowSink {
   struct Gate;
   std::unique_ptr<Gate> gate_;
   Instant start_;
-  Duration resume_at_;
+  vuser::Resume resume_;
   std::atomic<int64_t> hand_over_ns_{0};
+  std::atomic<uint64_t> applied_{0};
   // The latest orders to the engine.
   struct Orders;
   std::unique_ptr<Orders> orders_;

@@ -114,7 +114,7 @@ runtime::task<void> LocalRun::run() {
     for (const uint16_t w : stage.workflows) workflows_[w].began = begin;
     if (paused_) stage.group->pause();
     for (const auto& [w, vus] : wanted_) stage.group->scale(w, vus);
-    co_await stage.group->run(start_ + begin, Duration::zero(), base);
+    co_await stage.group->run(start_ + begin, {}, base);
     elapsed_ = begin + stage.group->elapsed();
     end_stage(stage);
   }

@@ -186,6 +186,9 @@ void WorkflowWindow::merge(const WorkflowWindow& other) {
   vus_active += other.vus_active;
   vus_allocated += other.vus_allocated;
   ran = std::max(ran, other.ran);
+  begun += other.begun;
+  taken = std::max(taken, other.taken);
+  pace = std::max(pace, other.pace);
   iteration.merge(other.iteration);
   start_lag.merge(other.start_lag);
 }
@@ -194,6 +197,7 @@ void WorkflowWindow::clear() {
   iterations = interrupted = scheduled = on_time = late = dropped = 0;
   vus_active = vus_allocated = 0;
   ran = Duration::zero();
+  begun = taken = pace = 0;
   iteration.clear();
   start_lag.clear();
 }

@@ -170,8 +170,13 @@ struct WorkflowWindow {
   int64_t vus_active = 0;     // gauge, the most at once in the window
   int64_t vus_allocated = 0;  // gauge
   Duration ran;               // the time of the window in which it ran; the most of all merged
-  Histogram iteration;        // duration of completed iterations
-  Histogram start_lag;        // open model: due → started
+  // On a cluster, for the assignment that goes on with a part (plan::Iterated): the iterations that began; of the part
+  // with the most, the rows taken since the start of the run, and its pace.
+  uint64_t begun = 0;
+  uint64_t taken = 0;
+  uint64_t pace = 0;
+  Histogram iteration;  // duration of completed iterations
+  Histogram start_lag;  // open model: due → started
 
   void merge(const WorkflowWindow& other);
   void clear();

@@ -29,6 +29,9 @@ void fill(Window& window, uint32_t k) {
   workflow.vus_active += 7 * k;
   workflow.vus_allocated += 8 * k;
   workflow.ran = std::max(workflow.ran, Duration::millis(k));
+  workflow.begun += 9 * k;
+  workflow.taken = std::max<uint64_t>(workflow.taken, 10 * k);
+  workflow.pace = std::max<uint64_t>(workflow.pace, 11 * k);
   workflow.iteration.record(Duration::seconds(k));
   workflow.start_lag.record(Duration::micros(k));
   window.checks[2].passes += k;
@@ -64,6 +67,9 @@ void expect_equal(const Window& a, const Window& b) {
     EXPECT_EQ(x.vus_active, y.vus_active);
     EXPECT_EQ(x.vus_allocated, y.vus_allocated);
     EXPECT_EQ(x.ran, y.ran);
+    EXPECT_EQ(x.begun, y.begun);
+    EXPECT_EQ(x.taken, y.taken);
+    EXPECT_EQ(x.pace, y.pace);
     EXPECT_TRUE(x.iteration == y.iteration);
     EXPECT_TRUE(x.start_lag == y.start_lag);
   }

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -68,20 +68,32 @@ struct Loss {
   bool operator==(const Loss&) const = default;
 };
 
-// The reported iterations of a part of the load, for the part that takes over when it is lost.
+// The reported iterations of an assignment, for the one that takes over when it is lost. Each iteration takes a row of
+// each data file.
 struct Iterated {
-  uint64_t ended = 0;      // completed or interrupted
-  uint64_t last = 0;       // of these, in the last reported second
-  uint64_t under_way = 0;  // at most, in that second
-
-  // The most iterations that may have begun within `after` of that second, at its pace.
-  uint64_t begun(Duration after) const {
-    const auto seconds = static_cast<uint64_t>((after + Duration::nanos(999'999'999)) / Duration::seconds(1));
-    const uint64_t most = std::numeric_limits<uint64_t>::max() / 4;
-    const uint64_t since = seconds == 0 || last < most / seconds ? last * seconds : most;
-    return std::min(ended, most) + std::min(under_way, most) + since;
-  }
+  uint64_t ended = 0;  // completed or interrupted
+  uint64_t begun = 0;
+  uint64_t taken = 0;  // rows, by the part that has taken the most, with those of the assignments before it
+  uint64_t pace = 0;   // see begun_within(); 0: not reported
   bool operator==(const Iterated&) const = default;
 };
+
+// The rows that a part may have taken of each data file by `at` of its workflow's clock.
+struct RowPoint {
+  uint64_t rows = 0;
+  Duration at;
+  bool operator==(const RowPoint&) const = default;
+};
+
+// The pace of a part that has not reported one yet.
+inline constexpr uint64_t kFirstPace = 10'000;
+
+// The most iterations that a part may begin within `after` of a reported second. The part keeps to it, and so its owner
+// knows what it may have begun when it is lost. `pace`: a second, as the part last reported; `users`: of the part.
+inline uint64_t begun_within(uint64_t pace, uint64_t users, Duration after) {
+  constexpr double kMost = 1e18;
+  const double most = static_cast<double>(pace == 0 ? kFirstPace : pace) * std::max(after.seconds_f(), 0.0);
+  return users + static_cast<uint64_t>(std::min(std::ceil(most), kMost));
+}
 
 }  // namespace bellwether::plan

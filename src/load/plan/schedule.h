@@ -32,6 +32,9 @@ constexpr Number dealt_to(Number total, uint32_t part, uint32_t parts) {
 }
 constexpr uint32_t number_dealt(uint32_t index, uint32_t part, uint32_t parts) { return index * parts + part + 1; }
 
+// The most users that a part has of `total`, dealt out or split evenly.
+constexpr uint64_t users_of_part(uint32_t total, uint32_t parts) { return (uint64_t{total} + parts - 1) / parts; }
+
 // A straight line of a rate, in arrivals a second.
 struct RateStage {
   double from_per_s = 0;

@@ -15,6 +15,10 @@ namespace {
 // How often an engine looks at the end of its permit: before the requests that it sends, and while it sends none.
 constexpr Duration kPermitSending = Duration::millis(1);
 constexpr Duration kPermitResting = Duration::seconds(1);
+// A shorter window shows no pace.
+constexpr Duration kPaceSpan = Duration::millis(500);
+// Seconds that the owner lacks, at most; then the pace of the last one holds until it has them.
+constexpr std::size_t kMaxReached = 600;
 
 }  // namespace
 
@@ -70,20 +74,25 @@ Status Engine::prepare() {
     run->parts = parts;
     if (const auto* told = std::get_if<plan::ExternallyControlled>(&workflow.executor)) run->wanted = told->vus;
     BW_RETURN_IF_ERROR(iteration_.prepare(*run));
+    run->users_most = plan::users_of_part(plan::facts_of(workflow.executor).vus_most, parts);
+    // Of arrivals the schedule limits what may have begun.
+    const bool open = std::holds_alternative<plan::ArrivalRate>(workflow.executor);
+    run->keeps_pace = state_.assignment.reported && !open &&
+                      (std::holds_alternative<plan::Iterations>(workflow.executor) || run->rows_most != UINT64_MAX);
     runs_.push_back(std::move(run));
   }
   return {};
 }
 
-task<void> Engine::run(Instant start, Duration resume_at) {
-  check(resume_at >= Duration::zero(), "nobody goes on before the beginning");
+task<void> Engine::run(Instant start, Resume resume) {
+  check(resume.at >= Duration::zero(), "nobody goes on before the beginning");
   state_.start = start;
   runtime::Scope beside;
   if (state_.permit != nullptr) beside.spawn(watch_permit(beside.cancellation()));
   std::vector<task<void>> workflows;
-  for (const auto& run : runs_) workflows.push_back(executors_.run(*run, start, start + resume_at));
+  for (const auto& run : runs_) workflows.push_back(executors_.run(*run, start, resume));
   beside.spawn(iteration_.tokens().renew(beside.cancellation()));
-  task<void> ticker = tick(start, static_cast<uint64_t>(resume_at / Duration::seconds(1)));
+  task<void> ticker = tick(start, static_cast<uint64_t>(resume.at / Duration::seconds(1)));
   for (task<void>& workflow : workflows) co_await workflow;
   ended_.cancel();
   beside.cancel();
@@ -151,8 +160,17 @@ void Engine::hand_over(Duration at) {
     run->until = state_.start + at;
     if (run->schedule) run->arrivals = std::min(run->arrivals, run->schedule->due_before(run->until - run->start));
     state_.runtime.timers().arm(run->handing_over, run->until);
-    const Instant latest = run->until + run->workflow.graceful_stop;
+    // Users are there once: the other part has them from then on. Arrivals do not depend on each other.
+    const Instant latest = run->schedule ? run->until + run->workflow.graceful_stop : run->until;
     if (run->overtime.armed() && run->overtime.deadline() > latest) state_.runtime.timers().arm(run->overtime, latest);
+  }
+}
+
+void Engine::applied(uint64_t seconds) {
+  const Instant upto = state_.start + Duration::seconds(static_cast<int64_t>(seconds));
+  for (const auto& run : runs_) {
+    for (; !run->reached.empty() && run->reached.front().at <= upto; run->reached.pop_front())
+      run->applied = run->reached.front();
   }
 }
 
@@ -214,6 +232,24 @@ Instant Engine::ended(uint16_t workflow) const {
   return run == runs_.end() ? Instant() : (*run)->ended;
 }
 
+// How far a workflow is at the end of a window, which is due at `border`, for the engine that may continue it.
+void Engine::report(WorkflowRun& run, metrics::WorkflowWindow& counts, Instant border) {
+  const Instant now = state_.runtime.now();
+  const Duration lived = now - std::max(std::exchange(run.windowed, now), run.from);
+  const uint64_t began = run.begun - std::exchange(run.begun_before, run.begun);
+  if (lived >= kPaceSpan)
+    run.fastest = std::max(run.fastest, static_cast<uint64_t>(static_cast<double>(began) / lived.seconds_f()) + 1);
+  counts.begun += began;
+  counts.taken = run.rows_taken;
+  // Arrivals that were due, and may still begin.
+  if (run.schedule) {
+    const uint64_t due = std::min(run.arrivals, run.schedule->due_before(border - run.start));
+    counts.taken += std::max(run.arrived, due) - run.waiting_from;
+  }
+  counts.pace = run.fastest == 0 ? 0 : std::max(2 * run.fastest, run.users_most);
+  if (run.reached.size() < kMaxReached) run.reached.push_back({border, counts.taken, counts.pace});
+}
+
 // Hands over a window each second from `second` on, and the last one when everything has ended.
 task<void> Engine::tick(Instant start, uint64_t second) {
   bool going = true;
@@ -228,6 +264,7 @@ task<void> Engine::tick(Instant start, uint64_t second) {
       counts.vus_active = std::exchange(run->active_most, run->active);
       counts.vus_allocated = static_cast<int64_t>(run->vus.size()) - run->resting;
       counts.ran = std::max(std::min(end, run->ended) - std::max(begin, run->from), Duration::zero());
+      if (state_.assignment.reported) report(*run, counts, start + Duration::seconds(static_cast<int64_t>(second)));
     }
     Tally so_far = tally();
     so_far.vus_active = 0;

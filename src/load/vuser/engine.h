@@ -62,16 +62,17 @@ class Engine {
   // Runs its share from `start` on (an instant of this runtime's clock) to its end. The last window is handed over
   // before it returns.
   //
-  // `resume_at`: it replaces an engine that died this time after `start`, which then usually lies in the past. Load
-  // that was due before `start + resume_at` is neither issued nor counted. All ends stay the same, also the timeout of
+  // `resume`: it replaces an engine that died `resume.at` after `start`, which then usually lies in the past. Load
+  // that was due before `start + resume.at` is neither issued nor counted. All ends stay the same, also the timeout of
   // a workflow. Windows carry the seconds since `start`, so the first of them may be a part of a second. Virtual users
-  // keep their numbers, and count their iterations from 0 again.
+  // keep their numbers, and count their iterations from 0 again. Rows go on after those that were taken by
+  // `resume.rows.at`; those of arrivals that fell due since then are left out, too.
   //
   // When the permit ends, everything ends at once, as by kill(), and the permit is over. The requests that this cuts
   // off are no failures. A thread that was stopped in the middle of its work sends nothing when it continues, unless it
   // was stopped between the last look at the clock and the system call that sends; after a sleep of the machine, one
   // that looked at the permit less than 1 ms before the sleep may still send until that millisecond is over.
-  runtime::task<void> run(Instant start, Duration resume_at = Duration::zero());
+  runtime::task<void> run(Instant start, Resume resume = {});
 
   // No new iterations; running ones may finish within their workflow's graceful_stop.
   void stop();
@@ -86,9 +87,14 @@ class Engine {
   // cut to its most. Without effect on others.
   void scale(uint16_t workflow, uint32_t vus);
   // Another engine continues from `at` after the start. This one issues arrivals that are due before, however late, and
-  // none from then on; no user begins an iteration from then on. Running iterations may finish within their workflow's
-  // graceful_stop. Workflows that run once are not handed over. REQUIRES that it runs; the first time counts.
+  // none from then on, and their iterations may finish within their workflow's graceful_stop. Other users end then, in
+  // the middle of an iteration: there are never more than planned. Workflows that run once are not handed over.
+  // REQUIRES that it runs; the first time counts.
   void hand_over(Duration at);
+  // The owner of a reported part has all its seconds before this one. In each later second, a workflow that counts its
+  // iterations, or whose rows end, begins at most twice as many as in its fastest second so far, or one for each user:
+  // so the owner knows what may have begun when the engine is lost.
+  void applied(uint64_t seconds);
 
   // Looks at every step: call it a few times a second.
   Tally tally() const;
@@ -106,6 +112,7 @@ class Engine {
 
  private:
   runtime::task<void> tick(Instant start, uint64_t second);
+  void report(WorkflowRun& run, metrics::WorkflowWindow& counts, Instant border);
   bool permit_is_over(Instant now);
   runtime::task<void> watch_permit(runtime::Cancellation* cancel);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +17,7 @@
 #include "core/runtime/runtime.h"
 #include "load/metrics/window.h"
 #include "load/plan/context.h"
+#include "load/plan/finding.h"
 #include "load/plan/plan.h"
 #include "load/vuser/prepared_step.h"
 #include "load/vuser/program.h"
@@ -50,6 +52,15 @@ struct EngineAssignment {
   // The iterations that it may begin, in a workflow that counts them; none: as planned. Other engines have begun the
   // rest of its parts.
   std::optional<uint64_t> iterations = std::nullopt;
+  // Its windows go to an owner that may have another engine continue: it reports how far it is, and keeps to that pace
+  // where nothing may come twice (Engine::applied()).
+  bool reported = false;
+};
+
+// Where an engine continues the work of another one.
+struct Resume {
+  Duration at;               // after the start
+  plan::RowPoint rows = {};  // that were taken of each feed
 };
 
 // The permit of a process to make load, for all its engines: see docs/contributing/decisions/053-load-fence.md.
@@ -199,8 +210,26 @@ struct WorkflowRun {
   std::vector<std::optional<plan::Provided>> provided;  // by index of the workflow's provides
   std::vector<plan::Collection> lists;                  // the same of those that are lists
   std::string providing;                                // the value in the making
-  uint64_t rows_taken = 0;                              // of each feed
+  uint64_t rows_taken = 0;                              // of each feed, also by the engines before this one
   uint64_t rows_most = UINT64_MAX;                      // of them; the fewest of a feed that ends
+
+  // How far it was at a moment.
+  struct Reached {
+    Instant at;
+    uint64_t taken = 0;
+    uint64_t pace = 0;
+  };
+  bool keeps_pace = false;      // it begins no more than its owner counts on
+  Reached applied;              // its owner has this
+  std::deque<Reached> reached;  // later ones
+  Instant windowed;             // the begin of the present window
+  uint64_t begun_before = 0;    // iterations, in earlier windows
+  uint64_t fastest = 0;         // the most that began in a second; 0: unknown
+  uint64_t users_most = 1;      // of this part
+  Instant rows_from;            // `rows_taken` lacks those of arrivals that were due since
+  bool may_begin(Instant now) const {
+    return !keeps_pace || rows_taken < applied.taken + plan::begun_within(applied.pace, users_most, now - applied.at);
+  }
 
   // Arrival-rate executors.
   std::optional<plan::ArrivalSchedule> schedule;

@@ -15,9 +15,12 @@ constexpr Duration kLate = Duration::millis(10);
 
 }  // namespace
 
-task<void> Executors::run(WorkflowRun& run, Instant start, Instant from) {
+task<void> Executors::run(WorkflowRun& run, Instant start, Resume resume) {
   run.start = start + run.workflow.start_time;
-  run.from = std::max(run.start, from);
+  run.from = std::max(run.start, start + resume.at);
+  run.rows_taken = resume.rows.rows;
+  run.rows_from = start + resume.rows.at;
+  run.applied = {run.from, run.rows_taken, 0};
   if (run.workflow.timeout) runtime_.timers().arm(run.timeout, start + *run.workflow.timeout);
   const bool time_came = co_await runtime_.sleep_until(run.from, &run.waiting);
   if (!time_came) {
@@ -57,6 +60,8 @@ task<void> Executors::arrivals(WorkflowRun& run, const plan::ArrivalRate& execut
   if (!begins(run, plan::length_of(executor.stages))) co_return;
   run.schedule.emplace(executor.stages, run.part, run.parts);
   run.first = run.arrived = run.waiting_from = run.counted_to = run.schedule->due_before(run.from - run.start);
+  run.rows_taken += run.first - std::min(run.first, run.schedule->due_before(run.rows_from - run.start));
+  if (!run.has_rows()) co_return;
   run.wait_max = executor.users.wait_max;
   const plan::Share most = plan::share_of(executor.users.most, run.part, run.parts);
   const plan::Share first = plan::share_of(executor.users.preallocated, run.part, run.parts);
@@ -203,6 +208,9 @@ constexpr Duration kFirstRest = Duration::millis(10);
 constexpr Duration kLongestRest = Duration::seconds(1);
 constexpr uint32_t kDoublings = 7;
 
+// Between two looks at the pace that the owner of the part counts on.
+constexpr Duration kPaceRest = Duration::millis(5);
+
 Duration pause_of(uint32_t deaf) {
   return std::min(kFirstRest * (int64_t{1} << std::min(deaf - 1, kDoublings)), kLongestRest);
 }
@@ -268,6 +276,12 @@ task<void> Executors::vu_loop(WorkflowRun& run, Vu& vu, const plan::Delay* pacin
       ++run.resting;
       co_await runtime_.sleep_until(run.last(), run.change.now());
       --run.resting;
+      continue;
+    }
+    if (!run.may_begin(runtime_.now())) {
+      ++run.pausing;
+      co_await runtime_.sleep_until(runtime_.now() + kPaceRest, &run.waiting);
+      --run.pausing;
       continue;
     }
     if (left != nullptr) --*left;

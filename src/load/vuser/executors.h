@@ -24,8 +24,8 @@ class Executors {
   Executors(EngineState& state, IterationRunner& iteration)
       : state_(state), runtime_(state.runtime), iteration_(iteration) {}
 
-  // Runs a workflow from `from` to its end; `start` is that of the run.
-  runtime::task<void> run(WorkflowRun& run, Instant start, Instant from);
+  // Runs a workflow from `resume` to its end; `start` is that of the run.
+  runtime::task<void> run(WorkflowRun& run, Instant start, Resume resume);
   // Counts the waiting arrivals whose time is over (or all of them) as dropped. With `all`, charges them too.
   void drop_expired(WorkflowRun& run, bool all);
 

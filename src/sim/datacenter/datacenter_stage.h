@@ -56,6 +56,7 @@ struct AssignmentStory {
   bool crashed = false;
   std::vector<ToldSecond> told;
   std::vector<Sent> sent;             // to the target
+  uint64_t iterations = 0;            // that have begun, where they are counted
   std::vector<plan::Given> given;     // values of other workflows, with which it was prepared
   std::vector<std::string> provided;  // for others, when it ended
 };

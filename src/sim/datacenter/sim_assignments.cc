@@ -91,7 +91,7 @@ class SimAssignment final : public node::AssignmentProcess {
     --all_.place_.children;
   }
 
-  void begin(Instant start, Duration resume_at) override {
+  void begin(Instant start, Duration resume_at, plan::RowPoint) override {
     start_ = start;
     next_second_ = static_cast<uint64_t>(resume_at / kSecond);
     resumed_at_ = resume_at;
@@ -114,6 +114,7 @@ class SimAssignment final : public node::AssignmentProcess {
     story_.begins_at = sent_ - start_;
     sends_after_ = all_.place_.home.now();
     sends_ = !stands_still_;
+    draw_iterations();
     begun_.set();
   }
   void stop(bool graceful) override {
@@ -133,6 +134,7 @@ class SimAssignment final : public node::AssignmentProcess {
     ends_ = start_ + at;
     if (nap_ != nullptr) nap_->cancel();
   }
+  void applied(uint64_t) override {}
   void scale(uint32_t) override {}
   void save() override {}
   void kill() override {
@@ -166,6 +168,7 @@ class SimAssignment final : public node::AssignmentProcess {
     const Instant to = std::max(clock.world_at(until), from + Duration::nanos(1));
     send(story_.sent, {from, to, sent_ - start_, until - start_});
     sent_ = until;
+    if (left_) story_.iterations = iterated_ + begun_until(until);
   }
   void freeze() {
     advance();
@@ -291,16 +294,30 @@ class SimAssignment final : public node::AssignmentProcess {
     window.covered = covered;
     if (left_) {
       metrics::WorkflowWindow& of = window.workflows[workflow_];
-      of.iterations = std::min(*left_, prng_.below(kMaxPace * parts_));
+      of.iterations = of.begun = begun_until(std::min(runtime_.now(), last()));
+      of.pace = kMaxPace;
       of.vus_active = 0;
       *left_ -= of.iterations;
+      iterated_ += of.iterations;
+      story_.iterations = std::max(story_.iterations, iterated_);
     }
     const std::string bytes = ingest::encode_window(window);
     story_.told.push_back({next_second_, bytes});
     const uint64_t second = next_second_++;
+    draw_iterations();
     if (is("loses-second") && prng_.chance(0.05)) return;
     listener_.on_second(second, bytes, covered);
     if (is("tells-twice") && prng_.chance(0.05)) listener_.on_second(second, bytes, covered);
+  }
+
+  // Where iterations are counted: those of the next second, which begin evenly in it and end with it.
+  void draw_iterations() {
+    if (left_) coming_ = std::min(*left_, prng_.below(kMaxPace * parts_));
+  }
+  uint64_t begun_until(Instant until) const {
+    const Instant second = start_ + kSecond * static_cast<int64_t>(next_second_);
+    const Duration span = std::clamp(until - std::max(second, began_), Duration::zero(), kSecond);
+    return coming_ * static_cast<uint64_t>(span.ns()) / static_cast<uint64_t>(kSecond.ns());
   }
 
   SimAssignments& all_;
@@ -317,6 +334,8 @@ class SimAssignment final : public node::AssignmentProcess {
   bool crashes_ = false;
   bool is_deaf_ = false;
   std::optional<uint64_t> left_;  // iterations, where they are counted
+  uint64_t iterated_ = 0;         // that are reported
+  uint64_t coming_ = 0;           // of the present second
   bool stands_still_ = false;     // its process does nothing any more, from its begin on
   Instant start_;
   Instant ends_ = Instant::never();

@@ -1,6 +1,9 @@
 #include "sim/datacenter/sim_target.h"
 
 #include <algorithm>
+#include <cctype>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "core/base/units.h"
@@ -65,6 +68,35 @@ uint32_t parts_of_workflow(const JobStory& job, uint16_t workflow) {
   return parts;
 }
 
+uint64_t iterations_begun(const JobStory& job, uint16_t workflow) {
+  uint64_t begun = 0;
+  for (const auto& [id, assignment] : job.assignments) {
+    if (assignment.workflow == workflow) begun += assignment.iterations;
+  }
+  return begun;
+}
+
+// The iterations of a workflow that the report gives up: "worker 'w1' was lost with 5 iterations that …", and "7
+// iterations that no …". Nothing if it has merged losses.
+std::optional<uint64_t> iterations_lost(const JobStory& job, uint16_t workflow) {
+  if (job.record.losses.size() >= dispatch::kMaxLosses) return std::nullopt;
+  uint64_t lost = 0;
+  for (const plan::Loss& loss : job.record.losses) {
+    const std::string_view cause = loss.cause;
+    if (!cause.ends_with(fmt::format(", workflow '{}'", job.spec[workflow].name))) continue;
+    const std::size_t end = cause.find(" iteration");
+    if (end == std::string_view::npos) continue;
+    std::size_t at = end;
+    while (at > 0 && (std::isdigit(static_cast<unsigned char>(cause[at - 1])) != 0 || cause[at - 1] == ',')) --at;
+    uint64_t number = 0;
+    for (; at < end; ++at) {
+      if (cause[at] != ',') number = number * 10 + static_cast<uint64_t>(cause[at] - '0');
+    }
+    lost += number;
+  }
+  return lost;
+}
+
 // Calls act(workflow, record, spec) for each workflow whose planned arrivals must have come, or be reported as lost.
 template <class Act>
 void each_complete(const JobStory& job, const Act& act) {
@@ -95,6 +127,12 @@ std::string excess_of(const JobStory& job, bool with_arrivals) {
       if (std::string wrong = overlap_of(job, a->first, b->first); !wrong.empty()) return wrong;
     }
   }
+  for (uint16_t w = 0; w < job.spec.size(); ++w) {
+    const uint64_t begun = iterations_begun(job, w);
+    if (!job.spec[w].counted || begun <= job.spec[w].counted->planned(0, 1)) continue;
+    return fmt::format("ST-10: {} iterations of workflow {} of job '{}' have begun, and {} are planned", begun, w,
+                       job.id, job.spec[w].counted->planned(0, 1));
+  }
   for (uint16_t w = 0; with_arrivals && w < job.spec.size(); ++w) {
     if (!has_arrivals(job.spec[w])) continue;
     for (uint32_t part = 0; part < parts_of_workflow(job, w); ++part) {
@@ -116,6 +154,16 @@ std::string shortfall_of(const JobStory& job) {
     const std::string what = unreported(job, w, missing);
     if (wrong.empty() && !what.empty()) wrong = "ST-10: the target lacks " + what;
   });
+  for (uint16_t w = 0; w < job.spec.size() && wrong.empty() && !job.record.stop; ++w) {
+    if (!job.spec[w].counted || job.record.workflows[w].state != dispatch::WorkflowState::kCompleted) continue;
+    const uint64_t planned = job.spec[w].counted->planned(0, 1);
+    const uint64_t begun = iterations_begun(job, w);
+    const std::optional<uint64_t> lost = iterations_lost(job, w);
+    if (!lost || begun + *lost >= planned) continue;
+    wrong = fmt::format(
+        "ST-10: {} of {} iterations of workflow {} of job '{}' have begun, but the report says that {} are lost", begun,
+        planned, w, job.id, *lost);
+  }
   return wrong;
 }
 

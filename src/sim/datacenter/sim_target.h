@@ -1,6 +1,7 @@
 // What the target of a simulated job gets, whether anybody reports it or not, and the rules about it (ST-10): no part
-// is run by two assignments at once, no arrival comes twice, and the report of the job records what did not come. An
-// arrival is a moment at which a part was due to send; the moments between two of them are as good as any.
+// is run by two assignments at once, no arrival comes twice, no more iterations begin than planned, and the report of
+// the job records what did not come. An arrival is a moment at which a part was due to send; the moments between two of
+// them are as good as any.
 #pragma once
 
 #include <cstdint>

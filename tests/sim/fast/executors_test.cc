@@ -144,7 +144,7 @@ TEST(RampingVus, whoever_goes_on_for_one_that_died_has_the_users_of_that_moment)
   pieces[0].assignment = pieces[2].assignment = {.part = 0, .parts = 2, .workflows = {}};
   pieces[1].assignment = {.part = 1, .parts = 2, .workflows = {}};
   pieces[0].killed_at = Duration::millis(4'550);
-  pieces[2].resume_at = Duration::millis(6'050);
+  pieces[2].resume.at = Duration::millis(6'050);
   const Lived seen = live_pieces(kHill, Duration::millis(100), std::move(pieces));
   for (const char* user : {"/1", "/3", "/5"}) {
     const std::vector<Duration>& at = seen.by_user.at(user);
@@ -158,7 +158,7 @@ TEST(RampingVus, whoever_goes_on_for_one_that_died_has_the_users_of_that_moment)
 
 TEST(RampingVus, who_hands_over_begins_nothing_from_then_on) {
   std::vector<Piece> pieces(2);
-  pieces[0].hands_over_at = pieces[1].resume_at = Duration::seconds(5);
+  pieces[0].hands_over_at = pieces[1].resume.at = Duration::seconds(5);
   pieces[0].told = pieces[1].told = Duration::millis(500);
   const Lived seen = live_pieces(kHill, Duration::millis(100), std::move(pieces));
   for (int64_t user = 1; user <= 10; ++user) {
@@ -382,9 +382,10 @@ TEST(Pauses, one_seed_gives_one_run) {
 
 // --- rows that end ---------------------------------------------------------------------------------------------------
 
-// What reached the server, of so many rows of a file with 'at_end: stop'.
-Lived live_rows(const std::string& executor, int rows, uint32_t parts, Duration answers_after) {
-  plan::TestSources sources("data: {ids: {csv: ids.csv, at_end: stop}}\nworkflows: {w: {" + executor +
+// What reached the server, of so many rows of a file.
+Lived live_rows(const std::string& executor, int rows, std::vector<Piece>& pieces, Duration answers_after,
+                const std::string& at_end = "stop") {
+  plan::TestSources sources("data: {ids: {csv: ids.csv, at_end: " + at_end + "}}\nworkflows: {w: {" + executor +
                             ", steps: {one: {http: {get: \"http://10.0.0.1/${ids.n}\"}}}}}\n");
   std::string& file = sources.world.files["ids.csv"];
   file = "n\n";
@@ -394,12 +395,75 @@ Lived live_rows(const std::string& executor, int rows, uint32_t parts, Duration 
   Ground ground(1, workflow("vus: 1, duration: 1s", ""));
   if (plan) ground.plan = std::move(*plan);
   ground.answers_after = answers_after;
-  ground.pieces.resize(parts);
-  for (uint32_t part = 0; part < parts; ++part) {
-    ground.pieces[part].assignment = {.part = part, .parts = parts, .workflows = {}};
-  }
+  ground.pieces = pieces;
   ground.live(Duration::minutes(2));
+  pieces = ground.pieces;
   return lived(ground);
+}
+
+Lived live_rows(const std::string& executor, int rows, uint32_t parts, Duration answers_after) {
+  std::vector<Piece> pieces(parts);
+  for (uint32_t part = 0; part < parts; ++part)
+    pieces[part].assignment = {.part = part, .parts = parts, .workflows = {}};
+  return live_rows(executor, rows, pieces, answers_after);
+}
+
+// A part whose engine dies in the middle of a second, and another one that continues it a second later.
+std::vector<Piece> one_after_another(plan::RowPoint rows) {
+  std::vector<Piece> pieces(2);
+  for (Piece& piece : pieces) piece.assignment = {.part = 1, .parts = 2, .workflows = {}, .reported = true};
+  pieces[0].killed_at = Duration::millis(2'600);
+  pieces[1].resume = {Duration::millis(3'600), rows};
+  return pieces;
+}
+
+TEST(Rows, go_on_after_those_that_a_lost_engine_may_have_taken) {
+  // Half of 20 arrivals a second. The engine reports two seconds, 20 rows; 16 arrivals are due before the other begins.
+  auto pieces = one_after_another({20, Duration::seconds(2)});
+  const Lived open = live_rows("rate: 20/s, duration: 5s, vus: 4", 1'000, pieces, Duration::millis(10));
+  EXPECT_EQ(pieces[0].taken.at(1), 20u) << "what it reports is what the other one gets";
+  const auto id = [](int n) { return "/" + std::to_string(2 * n + 1); };  // of the odd part
+  EXPECT_TRUE(open.by_user.contains(id(25)));
+  EXPECT_FALSE(open.by_user.contains(id(26)) || open.by_user.contains(id(35))) << "left out, for it may be taken";
+  EXPECT_TRUE(open.by_user.contains(id(36)));
+  EXPECT_EQ(open.by_user.size(), open.all.size()) << "none comes twice";
+
+  // Users: the owner adds what they may have begun in the time that was not reported.
+  pieces = one_after_another({500, Duration::millis(2'600)});
+  const Lived closed = live_rows("vus: 2, duration: 5s", 2'000, pieces, Duration::millis(10));
+  EXPECT_TRUE(closed.by_user.contains(id(500)));
+  EXPECT_FALSE(closed.by_user.contains(id(499)));
+  EXPECT_EQ(closed.by_user.size(), closed.all.size());
+  EXPECT_EQ(pieces[1].taken.back(), 500 + pieces[1].begun.at(0) + pieces[1].begun.at(1));
+
+  // Without a row that is certainly free, it begins nothing.
+  pieces = one_after_another({1'500, Duration::millis(2'600)});
+  const Lived none = live_rows("vus: 2, duration: 5s", 2'000, pieces, Duration::millis(10));
+  EXPECT_EQ(pieces[1].counted.requests, 0u);
+  EXPECT_LT(none.ended, Duration::seconds(4));
+}
+
+TEST(Rows, a_reported_part_begins_no_more_than_its_owner_counts_on) {
+  std::vector<Piece> pieces(1);
+  const auto live_fast = [&](const std::string& executor) {
+    pieces[0].assignment.reported = true;
+    pieces[0].orders = {{Duration::millis(1'050), Order::What::kApplied, 1}};
+    const Lived seen = live_rows(executor, 1'000'000, pieces, Duration::zero());
+    const auto before = [&](Duration at) {
+      return static_cast<uint64_t>(std::lower_bound(seen.all.begin(), seen.all.end(), at) - seen.all.begin());
+    };
+    return std::pair(before(Duration::seconds(1)), before(Duration::millis(2'500)));
+  };
+  for (const char* executor :
+       {"executor: shared-iterations, vus: 20, iterations: 100000, max_duration: 3s", "vus: 20, duration: 3s"}) {
+    const auto [first, later] = live_fast(executor);
+    EXPECT_LE(first, plan::begun_within(0, 20, Duration::seconds(1))) << executor;
+    EXPECT_GT(first, plan::kFirstPace * 9 / 10) << executor;
+    EXPECT_EQ(pieces[0].paces.at(0), 2 * (pieces[0].begun.at(0) + 1));
+    EXPECT_LE(later, first + plan::begun_within(pieces[0].paces.at(0), 20, Duration::millis(1'500))) << executor;
+    EXPECT_GT(later, 3 * plan::kFirstPace) << executor << " goes on at twice its pace";
+    pieces = std::vector<Piece>(1);
+  }
 }
 
 TEST(Rows, each_is_taken_once_by_every_executor_which_then_ends) {

@@ -62,6 +62,9 @@ class Sink final : public vuser::WindowSink {
   Sink(const plan::Plan& plan, Piece& piece) : plan_(plan), piece_(piece) {}
   metrics::Window* exchange(metrics::Window* full, bool) override {
     piece_.seconds.push_back(full->second);
+    piece_.begun.push_back(full->workflows[0].begun);
+    piece_.taken.push_back(full->workflows[0].taken);
+    piece_.paces.push_back(full->workflows[0].pace);
     for (std::size_t i = 0; i < full->steps.size(); ++i) {
       piece_.counted.requests += full->steps[i].count;
       piece_.counted.failed += full->steps[i].failed;
@@ -120,14 +123,15 @@ task<void> obey(Runtime* runtime, vuser::Engine* engine, const Piece* piece, Ins
       case Order::What::kPause: engine->pause(); break;
       case Order::What::kResume: engine->resume(); break;
       case Order::What::kStop: engine->stop(); break;
-      case Order::What::kScale: engine->scale(0, order.vus); break;
+      case Order::What::kScale: engine->scale(0, order.number); break;
+      case Order::What::kApplied: engine->applied(order.number); break;
     }
   }
 }
 
 task<void> live_piece(Runtime* runtime, const plan::Plan* plan, Piece* piece, Instant start) {
   const Duration early = piece->hands_over_at ? Duration::zero() : piece->told;
-  const bool time_came = co_await runtime->sleep_until(start + piece->resume_at - early);
+  const bool time_came = co_await runtime->sleep_until(start + piece->resume.at - early);
   check(time_came, "nobody cancels that");
   metrics::Window window(aggregate::shape_of(*plan));
   Sink sink(*plan, *piece);
@@ -141,7 +145,7 @@ task<void> live_piece(Runtime* runtime, const plan::Plan* plan, Piece* piece, In
     killing.spawn(hand_over_at(runtime, &engine, *piece->hands_over_at, when, killing.cancellation()));
   }
   killing.spawn(obey(runtime, &engine, piece, start, killing.cancellation()));
-  co_await engine.run(start, piece->resume_at);
+  co_await engine.run(start, piece->resume);
   killing.cancel();
   co_await killing.join();
   piece->tally = engine.tally();

@@ -17,20 +17,23 @@ namespace bellwether::sim {
 // What somebody tells an engine while it runs.
 struct Order {
   Duration at;
-  enum class What : uint8_t { kPause, kResume, kStop, kScale } what = What::kPause;
-  uint32_t vus = 0;  // kScale, of the first workflow
+  enum class What : uint8_t { kPause, kResume, kStop, kScale, kApplied } what = What::kPause;
+  uint32_t number = 0;  // kScale: users of the first workflow; kApplied: seconds
 };
 
 // One engine's life, and what it counted.
 struct Piece {
   vuser::EngineAssignment assignment;
-  Duration resume_at;
+  vuser::Resume resume;
   std::optional<Duration> killed_at;
   std::optional<Duration> hands_over_at;
   Duration told;  // so long before it takes over, or hands over
   std::vector<Order> orders;
 
   std::vector<uint64_t> seconds;  // of its windows
+  std::vector<uint64_t> begun;    // in each of them, by the first workflow
+  std::vector<uint64_t> taken;    // up to its end
+  std::vector<uint64_t> paces;
   uint64_t scheduled = 0;
   uint64_t foreign = 0;  // samples of other workflows than its own
   int64_t users = 0;     // that there were at most

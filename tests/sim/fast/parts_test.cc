@@ -63,7 +63,7 @@ Judgement judge_piece(const Piece& piece) {
   if (piece.counted.requests != piece.scheduled || piece.counted.failed + piece.counted.dropped != 0) {
     return "not every arrival became an answered request";
   }
-  const auto first = static_cast<uint64_t>(piece.resume_at / Duration::seconds(1));
+  const auto first = static_cast<uint64_t>(piece.resume.at / Duration::seconds(1));
   if (piece.seconds.empty() || piece.seconds.front() != first) return "its windows do not begin with its second";
   for (std::size_t i = 0; i < piece.seconds.size(); ++i) {
     if (piece.seconds[i] != first + i) return "its windows leave out a second";
@@ -78,7 +78,7 @@ Judgement parts_go_on_elsewhere(uint64_t seed) {
     const bool dies = part < drawn.dead;
     const EngineAssignment assignment{.part = part, .parts = drawn.parts, .workflows = {0}};
     ground.pieces.push_back({.assignment = assignment, .killed_at = dies ? std::optional(drawn.cut) : std::nullopt});
-    if (dies) ground.pieces.push_back({.assignment = assignment, .resume_at = drawn.resumed});
+    if (dies) ground.pieces.push_back({.assignment = assignment, .resume = {drawn.resumed}});
   }
   ground.pieces.push_back({.assignment = {.workflows = {1}}});
   ground.live(Duration::seconds(60));
@@ -131,7 +131,7 @@ Judgement parts_are_handed_over(uint64_t seed) {
     ground.pieces.push_back(
         {.assignment = assignment, .hands_over_at = moves ? std::optional(at) : std::nullopt, .told = told});
     const Duration early = prng.between(Duration::zero(), std::min(at, Duration::seconds(3)));
-    if (moves) ground.pieces.push_back({.assignment = assignment, .resume_at = at, .told = early});
+    if (moves) ground.pieces.push_back({.assignment = assignment, .resume = {at}, .told = early});
   }
   ground.live(Duration::seconds(60));
   std::map<uint64_t, int> came;
@@ -177,7 +177,7 @@ constexpr const char* kSixUsers =
 
 TEST(Parts, of_a_closed_model_go_on_with_their_users_to_the_planned_end) {
   Ground ground(1, kSixUsers);
-  ground.pieces = {{.assignment = {.part = 1, .parts = 3}, .resume_at = Duration::millis(2500)}};
+  ground.pieces = {{.assignment = {.part = 1, .parts = 3}, .resume = {Duration::millis(2500)}}};
   ground.live(Duration::seconds(10));
   const auto requests = ground.by_target();
   ASSERT_EQ(requests.size(), 2u);
@@ -199,7 +199,7 @@ TEST(Parts, of_a_closed_model_are_handed_over_with_their_users) {
   for (uint32_t part = 0; part < 2; ++part) {
     const EngineAssignment assignment{.part = part, .parts = 2};
     ground.pieces.push_back({.assignment = assignment, .hands_over_at = at, .told = Duration::seconds(1)});
-    ground.pieces.push_back({.assignment = assignment, .resume_at = at, .told = Duration::seconds(1)});
+    ground.pieces.push_back({.assignment = assignment, .resume = {at}, .told = Duration::seconds(1)});
   }
   ground.live(Duration::seconds(10));
   const auto requests = ground.by_target();
@@ -218,7 +218,7 @@ TEST(Parts, that_go_on_before_their_workflow_begins_wait_for_it) {
   Ground ground(1,
                 "workflows: {a: {vus: 3, duration: 1s, start_time: 2s, pacing: 100ms, steps: {one: {http: "
                 "{get: \"http://10.0.0.1/a\"}}}}}");
-  ground.pieces = {{.assignment = {}, .resume_at = Duration::millis(1500)}};
+  ground.pieces = {{.assignment = {}, .resume = {Duration::millis(1500)}}};
   ground.live(Duration::seconds(10));
   ASSERT_EQ(ground.requests.size(), 30u);
   EXPECT_GE(ground.requests.front().second, Duration::seconds(2));
@@ -229,7 +229,7 @@ TEST(Parts, whose_time_is_over_end_at_once) {
        {"vus: 6, duration: 5s", "executor: constant-arrival-rate, rate: 9/s, duration: 5s, vus: 3"}) {
     Ground ground(1, std::string("workflows: {a: {") + executor +
                          ", start_time: 1s, steps: {one: {http: {get: \"http://10.0.0.1/a\"}}}}}");
-    ground.pieces = {{.assignment = {}, .resume_at = Duration::seconds(6)}};
+    ground.pieces = {{.assignment = {}, .resume = {Duration::seconds(6)}}};
     ground.live(Duration::seconds(10));
     EXPECT_TRUE(ground.requests.empty());
     EXPECT_EQ(ground.pieces[0].seconds, (std::vector<uint64_t>{6}));

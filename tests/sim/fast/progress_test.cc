@@ -59,11 +59,12 @@ class EngineAssignment final : public node::AssignmentProcess, public vuser::Win
     life_ = live();
   }
   void permit(Instant) override {}  // the manager of this test gives none
-  void begin(Instant start, Duration) override {
+  void begin(Instant start, Duration, plan::RowPoint) override {
     start_ = start;
     begun_.set();
   }
   void stop(bool) override { engine_->kill(); }
+  void applied(uint64_t) override {}
   void scale(uint32_t) override {}
   void hand_over(Duration) override {}
   void save() override {}

@@ -11,7 +11,7 @@ Piece live(const std::string& workflow, Duration answers_after, Duration resume_
   Ground ground(1, "workflows: {w: {" + workflow + "}}\n");
   ground.answers_after = answers_after;
   Piece piece;
-  piece.resume_at = resume_at;
+  piece.resume.at = resume_at;
   ground.pieces = {piece};
   ground.live(Duration::minutes(10));
   return ground.pieces.front();

@@ -133,6 +133,8 @@ class RecordWriter {
     column(from, to.mutable_iterations(), [](const auto& one) { return one.iterations; });
     column(from, to.mutable_left(), [](const auto& one) { return one.left; });
     column(from, to.mutable_unfenced(), [](const auto& one) { return one.unfenced; });
+    column(from, to.mutable_rows(), [](const auto& one) { return one.rows.rows; });
+    column(from, to.mutable_rows_at_ns(), [](const auto& one) { return one.rows.at.ns(); });
   }
 
   void losses(const std::vector<plan::Loss>& from) {
@@ -287,6 +289,8 @@ class RecordReader : public FieldReader {
     column(from.iterations(), to, [](auto& one, uint64_t value) { one.iterations = value; });
     column(from.left(), to, [](auto& one, uint64_t value) { one.left = value; });
     column(from.unfenced(), to, [this](auto& one, uint32_t value) { one.unfenced = flag(value); });
+    column(from.rows(), to, [](auto& one, uint64_t value) { one.rows.rows = value; });
+    column(from.rows_at_ns(), to, [this](auto& one, int64_t value) { one.rows.at = span(value); });
   }
 
   void workers(std::vector<AssignmentRecord>& to) {

@@ -79,7 +79,7 @@ inline void count_parts(const JobRecord& record, const WorkflowRecord& workflow,
                                 a20, a21, a22, a23, a24] = record;
   [[maybe_unused]] const auto& [b1, b2, b3, b4, b5, b6, b7] = workflow;
   [[maybe_unused]] const auto& [c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, c15, c16, c17, c18, c19,
-                                c20] = assignment;
+                                c20, c21] = assignment;
 }
 
 inline AssignmentRecord AnyRecord::assignment_record(std::size_t workflows) {
@@ -104,6 +104,7 @@ inline AssignmentRecord AnyRecord::assignment_record(std::size_t workflows) {
   out.iterations = prng_.next() >> prng_.below(64);
   out.left = number(out.iterations);
   out.unfenced = flip();
+  out.rows = {prng_.next() >> prng_.below(64), span()};
   return out;
 }
 

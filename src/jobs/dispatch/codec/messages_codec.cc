@@ -116,14 +116,16 @@ template <>
 constexpr auto kDescription<BeginMessage> = describe<BeginMessage>(
     "a start message of an assignment", field<&BeginMessage::job>(1, kJob), field<&BeginMessage::fence>(2, kFence),
     field<&BeginMessage::assignment>(3, kSome), field<&BeginMessage::clock>(4, kClock),
-    field<&BeginMessage::resumes>(5), field<&BeginMessage::from>(6, kSecond));
+    field<&BeginMessage::resumes>(5), field<&BeginMessage::from>(6, kSecond),
+    field<&BeginMessage::rows, &plan::RowPoint::rows>(7), field<&BeginMessage::rows, &plan::RowPoint::at>(8, kSpan));
 
 template <>
-constexpr auto kDescription<TakeOverMessage> =
-    describe<TakeOverMessage>("a take-over message of an assignment", field<&TakeOverMessage::job>(1, kJob),
-                              field<&TakeOverMessage::fence>(2, kFence), field<&TakeOverMessage::assignment>(3, kSome),
-                              field<&TakeOverMessage::clock>(4, kClock), field<&TakeOverMessage::from>(5, kSecond),
-                              field<&TakeOverMessage::waits>(6));
+constexpr auto kDescription<TakeOverMessage> = describe<TakeOverMessage>(
+    "a take-over message of an assignment", field<&TakeOverMessage::job>(1, kJob),
+    field<&TakeOverMessage::fence>(2, kFence), field<&TakeOverMessage::assignment>(3, kSome),
+    field<&TakeOverMessage::clock>(4, kClock), field<&TakeOverMessage::from>(5, kSecond),
+    field<&TakeOverMessage::waits>(6), field<&TakeOverMessage::rows, &plan::RowPoint::rows>(8),
+    field<&TakeOverMessage::rows, &plan::RowPoint::at>(9, kSpan));
 
 template <>
 constexpr auto kDescription<HandOverMessage> =
