@@ -22,22 +22,32 @@ bool has(const dispatch::PartRange& parts, uint32_t part) {
 // Arrivals are planned of workflows with a duration whose iterations nobody counts.
 bool has_arrivals(const dispatch::WorkflowSpec& spec) { return spec.length > Duration::zero() && !spec.counted; }
 
-// The second continues the first at a moment of the plan, each by its own view of the workflow's clock. Perhaps it
-// does, if the client that has this record has not heard of it yet.
-bool hands_over(const dispatch::JobRecord& record, uint32_t first, uint32_t second) {
-  const auto to = std::find_if(record.assignments.begin(), record.assignments.end(),
-                               [second](const AssignmentRecord& one) { return one.id.value() == second; });
-  return to == record.assignments.end() || to->follows.value() == first;
+// Whether the second continues the first at the moment that both have confirmed, each by its own view of the workflow's
+// clock. The record is the client's, which may be behind.
+enum class HandsOver : uint8_t { kNo, kPerhaps, kYes };
+HandsOver hands_over(const dispatch::JobRecord& record, uint32_t first, uint32_t second) {
+  const auto find = [&](uint32_t id) {
+    return std::find_if(record.assignments.begin(), record.assignments.end(),
+                        [id](const AssignmentRecord& one) { return one.id.value() == id; });
+  };
+  const auto from = find(first);
+  const auto to = find(second);
+  if (to == record.assignments.end()) return HandsOver::kPerhaps;
+  if (from == record.assignments.end() || to->follows.value() != first) return HandsOver::kNo;
+  return from->handed_over ? HandsOver::kYes : HandsOver::kPerhaps;
 }
 
 std::string overlap_of(const JobStory& job, uint32_t first, uint32_t second) {
   const AssignmentStory& a = job.assignments.at(first);
   const AssignmentStory& b = job.assignments.at(second);
-  const bool by_clock = hands_over(job.record, first, second);
+  const HandsOver continues = hands_over(job.record, first, second);
+  const bool by_clock = continues == HandsOver::kYes;
   for (const Sent& x : a.sent) {
     for (const Sent& y : b.sent) {
-      const bool both = by_clock ? x.due_from < y.due_to && y.due_from < x.due_to : x.from < y.to && y.from < x.to;
-      if (!both) continue;
+      const bool same_time = x.from < y.to && y.from < x.to;
+      const bool same_plan = x.due_from < y.due_to && y.due_from < x.due_to;
+      if (!same_time && !by_clock) continue;
+      if (!same_plan && continues != HandsOver::kNo) continue;
       const Duration begin = by_clock ? std::max(x.due_from, y.due_from) : std::max(x.from, y.from) - Instant();
       const Duration end = by_clock ? std::min(x.due_to, y.due_to) : std::min(x.to, y.to) - Instant();
       return fmt::format(
