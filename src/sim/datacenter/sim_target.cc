@@ -33,8 +33,11 @@ HandsOver hands_over(const dispatch::JobRecord& record, uint32_t first, uint32_t
   const auto from = find(first);
   const auto to = find(second);
   if (to == record.assignments.end()) return HandsOver::kPerhaps;
-  if (from == record.assignments.end() || to->follows.value() != first) return HandsOver::kNo;
-  return from->handed_over ? HandsOver::kYes : HandsOver::kPerhaps;
+  if (from == record.assignments.end()) return HandsOver::kNo;
+  // One that replaces a dead follower begins at that moment, too.
+  const bool follows = to->follows.value() == first;
+  if (follows && from->handed_over) return HandsOver::kYes;
+  return follows || from->handed_over ? HandsOver::kPerhaps : HandsOver::kNo;
 }
 
 std::string overlap_of(const JobStory& job, uint32_t first, uint32_t second) {
