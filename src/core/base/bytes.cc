@@ -46,8 +46,8 @@ std::optional<double> parse_double(std::string_view text) {
 std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates) {
   std::string_view best;
   // A typo, not another word: one slip in three letters, and three at most.
-  constexpr std::size_t kMostSlips = 3;
-  std::size_t best_distance = word.size() < 2 ? 1 : std::clamp<std::size_t>(word.size() / 3, 1, kMostSlips) + 1;
+  constexpr std::size_t kMaxSlips = 3;
+  std::size_t best_distance = word.size() < 2 ? 1 : std::clamp<std::size_t>(word.size() / 3, 1, kMaxSlips) + 1;
   for (const std::string_view candidate : candidates) {
     const std::size_t distance = edit_distance(word, candidate);
     if (distance < best_distance) {

@@ -8,8 +8,8 @@ namespace bellwether::sim {
 namespace {
 
 constexpr Duration kStopLeast = Duration::seconds(1);
-constexpr Duration kStopMost = Duration::seconds(20);
-constexpr Duration kSlowMost = Duration::seconds(10);
+constexpr Duration kMaxStop = Duration::seconds(20);
+constexpr Duration kMaxSlow = Duration::seconds(10);
 
 }  // namespace
 
@@ -55,7 +55,7 @@ bool WorkerFaults::stop_process() {
   if (place == nullptr) return false;
   home_.say(fmt::format("the process of {} is stopped", place->name));
   place->machine.pause();
-  go_on_later(*place, home_.draw(kStopLeast, kStopMost));
+  go_on_later(*place, home_.draw(kStopLeast, kMaxStop));
   return true;
 }
 
@@ -66,7 +66,7 @@ bool WorkerFaults::stop_machine() {
   place->assignments->freeze();
   place->machine.pause();
   world_.network().isolate(place->machine);
-  const Duration after = home_.draw(kStopLeast, kStopMost);
+  const Duration after = home_.draw(kStopLeast, kMaxStop);
   world_.after(after, [this] { world_.network().heal(); });
   go_on_later(*place, after);
   return true;
@@ -90,7 +90,7 @@ bool WorkerFaults::slow_down() {
   if (place == nullptr) return false;
   home_.say(place->name + " is slow");
   ++slow_;
-  stutter(*place, world_.now() + home_.draw(kStopLeast, kSlowMost));
+  stutter(*place, world_.now() + home_.draw(kStopLeast, kMaxSlow));
   return true;
 }
 
@@ -104,7 +104,7 @@ bool WorkerFaults::slow_down_and_stop() {
     ++slow_;
     home_.say(fmt::format("the process of {} is stopped", place->name));
     place->machine.pause();
-    go_on_later(*place, home_.draw(Duration::seconds(4), kStopMost));
+    go_on_later(*place, home_.draw(Duration::seconds(4), kMaxStop));
   });
   return true;
 }

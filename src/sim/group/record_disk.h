@@ -30,7 +30,7 @@ class RecordDisk {
   void write(Timeline& timeline, const Record& record, Duration usually, Done done) {
     const uint64_t number = ++number_;
     under_way_.push_back({record, number});
-    const Instant begins = std::clamp(free_, timeline.now(), timeline.now() + slow_ + kMostQueued);
+    const Instant begins = std::clamp(free_, timeline.now(), timeline.now() + slow_ + kMaxQueued);
     free_ = begins + usually + timeline.prng().between(Duration::zero(), slow_);
     wait(timeline, free_ - timeline.now(), number, std::move(done));
   }
@@ -54,7 +54,7 @@ class RecordDisk {
 
  private:
   static constexpr Duration kLooksAgain = Duration::millis(50);
-  static constexpr Duration kMostQueued = Duration::millis(50);  // at a disk that is not slow
+  static constexpr Duration kMaxQueued = Duration::millis(50);  // at a disk that is not slow
 
   struct Write {
     Record record;
