@@ -209,6 +209,9 @@ ManagersView NodeAdmin::managers() const {
   ManagersView view;
   roles_.each([&](const NodeRole& role) { role.describe(view); });
   view.voters_lead = !config_.delegates() && !config_.votes_by_score();
+  // Until a majority has confirmed the last change, the leader refuses the next one.
+  const cluster::Leadership* const election = election_.leadership();
+  view.changing = view.changing || (election != nullptr && election->view().changing);
   const auto row = [&](const std::string& name) -> ManagerView& {
     const auto at = std::ranges::find(view.managers, name, &ManagerView::name);
     return at != view.managers.end() ? *at : view.managers.emplace_back(ManagerView{.name = name});
@@ -219,7 +222,6 @@ ManagersView NodeAdmin::managers() const {
     one.votes = true;
     one.joining = one.joining || voter.joining;
     one.leaving = one.leaving || voter.leaving;
-    view.changing = view.changing || voter.joining || voter.leaving;
   }
   members_.for_each([&](const NodeMembers::Member& member) {
     const bool manager = member.role() == wire::Role::kManager;
