@@ -117,6 +117,13 @@ int change_managers(const ClusterArguments& given, bool add) {
   if (!session) return session.error();
   const Instant deadline = session->runtime->now() + given.timeout;
   const Duration once = std::min(given.timeout, OperatorOptions().timeout);
+  // Another change, or a majority that has not confirmed a new leader yet.
+  for (bool is_first = true; session->runtime->now() < deadline; is_first = false) {
+    const auto seen = node::only<node::ManagersView>(ask_manager(*session, node::AskManagers(), once));
+    if (!seen || !seen->changing) break;
+    if (is_first) std::fprintf(stderr, "a change is under way\n");
+    pause(*session, kLookEvery);
+  }
   const auto begun = node::only<std::string>(ask_manager(*session, node::ChangeManagers{add, given.name}, once));
   if (!begun) return refuse("cluster", printable(begun.error().message), kExitNo);
   std::string said;
