@@ -180,9 +180,11 @@ Result<int> run_session(const plan::Plan& plan, const RunSettings& settings) {
   if (settings.look_up) {
     const Status reached = control->run(vuser::check_targets(*control, plan, settings.connect));
     if (!reached) {
-      return fail(reached.error().code, "{}; nothing was sent; {}", reached.error().message,
-                  reached.error().code == Errc::kDns ? "--no-lookup starts the run all the same"
-                                                     : "leave out --check-targets to start the run all the same");
+      const Errc code = reached.error().code;
+      return fail(code, "{}; nothing was sent{}", reached.error().message,
+                  code == Errc::kInvalid ? ""
+                  : code == Errc::kDns   ? "; --no-lookup starts the run all the same"
+                                         : "; leave out --check-targets to start the run all the same");
     }
   }
   BW_TRY(auto attendance, Attendance::open(*control, settings.ui));
