@@ -185,8 +185,8 @@ def compare(options, out):
 
 if __name__ == "__main__":
     arguments = report.parser(__doc__)
-    arguments.add_argument("--workers", type=int, nargs="+", default=[500, 2000],
-                           help="one run for each, and for each number of managers (default 500 2000)")
+    arguments.add_argument("--workers", type=int, nargs="+", default=[500],
+                           help="one run for each, and for each number of managers (default 500)")
     arguments.add_argument("--managers", type=int, nargs="+", default=[1, 3], help="one run for each (default 1 3)")
     arguments.add_argument("--seconds", type=int, default=60, help="length of a run (default 60)")
     arguments.add_argument("--warm-up", type=int, default=5, metavar="SECONDS",
