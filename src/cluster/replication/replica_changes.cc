@@ -201,7 +201,8 @@ task<Status> ReplicaChanges::make(SetWish wish, runtime::Cancellation* cancel) {
     kernel.step(parts_.runtime.boot_now(), next, effects);
     for (SetEffect& effect : effects) {
       doing_ = kernel.waits_for();
-      const Status done = co_await carry_out(std::move(effect), *handle, scope);
+      auto act = std::visit([&](auto& one) { return carry_out(std::move(one), *handle, scope); }, effect);
+      const Status done = co_await std::move(act);
       if (done) continue;
       outcome_ = done;
       over_ = true;
@@ -231,35 +232,45 @@ task<Result<std::optional<ReplicaSet>>> ReplicaChanges::take(jobs::JobHandle& ha
   co_return std::optional<ReplicaSet>(std::move(set));
 }
 
-task<Status> ReplicaChanges::carry_out(SetEffect effect, jobs::JobHandle& handle, runtime::Scope& scope) {
-  if (const auto* write = std::get_if<WriteSet>(&effect)) {
-    BW_PROBE("replicas: a step of a change is written");
-    std::string bytes = message::encode(write->set);
-    const Instant deadline = parts_.runtime.read_clock() + kMaxRegister;
-    const auto written = co_await handle.write(std::move(bytes), deadline, scope.cancellation());
-    if (!written) take_ = true;
-    tell(SetWritten{written.has_value()});
-  } else if (const auto* have = std::get_if<HaveSet>(&effect)) {
-    const uint64_t number = have->set.number;
-    parts_.lines.hear(have->set);
-    patience_ = parts_.runtime.now() + kMaxComing;
-    const bool known = co_await parts_.lines.set_changed().wait(
-        parts_.runtime, [&] { return parts_.lines.set().number >= number; }, parts_.runtime.read_clock() + kMaxTakeOver,
-        scope.cancellation());
-    if (!known) co_return fail(Errc::kIo, "this node's disk does not keep the new set of managers");
-  } else if (auto* ask = std::get_if<AskSetState>(&effect)) {
-    if (ask->to == parts_.lines.self()) {
-      if (parts_.lines.unable().empty()) heard(ask->to, {parts_.lines.set(), parts_.lines.read()});
-    } else if (asking_.insert(ask->to).second) {
-      scope.spawn(ask_one(this, std::move(ask->to), scope.cancellation()));
-    }
-  } else if (const auto* failed = std::get_if<SetFailed>(&effect)) {
-    over_ = true;
-    outcome_ = tl::unexpected(failed->why);
-  } else {
-    over_ = true;
-    outcome_ = Status();
+task<Status> ReplicaChanges::carry_out(WriteSet write, jobs::JobHandle& handle, runtime::Scope& scope) {
+  BW_PROBE("replicas: a step of a change is written");
+  std::string bytes = message::encode(write.set);
+  const Instant deadline = parts_.runtime.read_clock() + kMaxRegister;
+  const auto written = co_await handle.write(std::move(bytes), deadline, scope.cancellation());
+  if (!written) take_ = true;
+  tell(SetWritten{written.has_value()});
+  co_return Status();
+}
+
+task<Status> ReplicaChanges::carry_out(HaveSet have, jobs::JobHandle&, runtime::Scope& scope) {
+  const uint64_t number = have.set.number;
+  parts_.lines.hear(have.set);
+  patience_ = parts_.runtime.now() + kMaxComing;
+  const bool known = co_await parts_.lines.set_changed().wait(
+      parts_.runtime, [&] { return parts_.lines.set().number >= number; }, parts_.runtime.read_clock() + kMaxTakeOver,
+      scope.cancellation());
+  if (!known) co_return fail(Errc::kIo, "this node's disk does not keep the new set of managers");
+  co_return Status();
+}
+
+task<Status> ReplicaChanges::carry_out(AskSetState ask, jobs::JobHandle&, runtime::Scope& scope) {
+  if (ask.to == parts_.lines.self()) {
+    if (parts_.lines.unable().empty()) heard(ask.to, {parts_.lines.set(), parts_.lines.read()});
+  } else if (asking_.insert(ask.to).second) {
+    scope.spawn(ask_one(this, std::move(ask.to), scope.cancellation()));
   }
+  co_return Status();
+}
+
+task<Status> ReplicaChanges::carry_out(SetDone, jobs::JobHandle&, runtime::Scope&) {
+  over_ = true;
+  outcome_ = Status();
+  co_return Status();
+}
+
+task<Status> ReplicaChanges::carry_out(SetFailed failed, jobs::JobHandle&, runtime::Scope&) {
+  over_ = true;
+  outcome_ = tl::unexpected(std::move(failed.why));
   co_return Status();
 }
 

@@ -57,7 +57,11 @@ class ReplicaChanges final : private jobs::JobHandle::Listener {
   static runtime::task<void> ask_one(ReplicaChanges* self, std::string name, runtime::Cancellation* cancel);
   runtime::task<Status> make(SetWish wish, runtime::Cancellation* cancel);
   runtime::task<Result<std::optional<ReplicaSet>>> take(jobs::JobHandle& handle, runtime::Cancellation* cancel);
-  runtime::task<Status> carry_out(SetEffect effect, jobs::JobHandle& handle, runtime::Scope& scope);
+  runtime::task<Status> carry_out(WriteSet write, jobs::JobHandle& handle, runtime::Scope& scope);
+  runtime::task<Status> carry_out(HaveSet have, jobs::JobHandle& handle, runtime::Scope& scope);
+  runtime::task<Status> carry_out(AskSetState ask, jobs::JobHandle& handle, runtime::Scope& scope);
+  runtime::task<Status> carry_out(SetDone done, jobs::JobHandle& handle, runtime::Scope& scope);
+  runtime::task<Status> carry_out(SetFailed failed, jobs::JobHandle& handle, runtime::Scope& scope);
   void heard(const std::string& name, const SetState& state);
   void tell(SetEvent event);
   void tell_people();

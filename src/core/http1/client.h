@@ -125,7 +125,8 @@ class Client {
 
   // From now on connections are made from these addresses of this machine, in turn by the number of the session. To a
   // server of a family that has none of them no connection is made. None: the kernel chooses.
-  void use_local(std::vector<runtime::IpAddress> addresses) { local_ = std::move(addresses); }
+  void use_local(std::vector<runtime::IpAddress> addresses);
+  bool has_local() const { return !local_.empty(); }
 
   OriginTable& origins() { return origins_; }
 
@@ -143,6 +144,7 @@ class Client {
             std::unique_ptr<Connection> connection);
   runtime::task<void> exchange_authenticated(Session& session, const Request& request, Response& response,
                                              Instant deadline, runtime::Cancellation* cancel);
+  std::optional<runtime::IpAddress> local_for(bool v4, uint32_t number) const;
   std::string_view bytes_to_send(const Session& session, const Request& request);
   void put_cookies(const CookieJar& cookies, const Request& request);
 
@@ -152,8 +154,9 @@ class Client {
   OriginTable origins_;
   std::unique_ptr<SharedConnections> shared_;  // null: each session has its own
   BufferPool buffers_;
-  std::vector<runtime::IpAddress> local_;
-  std::string scratch_;  // a request put together for sending; only until the first write returns
+  std::vector<runtime::IpAddress> local_;  // those of IPv4 first
+  std::size_t local_v4_ = 0;               // of these
+  std::string scratch_;                    // a request put together for sending; only until the first write returns
 };
 
 }  // namespace bellwether::http1

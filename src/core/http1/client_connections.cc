@@ -133,17 +133,21 @@ task<std::vector<IpAddress>> addresses_to_try(runtime::Runtime& runtime, Origin&
   co_return std::move(*found);
 }
 
-// The one of this session for connections to an address of this family. Nothing: none has the family.
-std::optional<IpAddress> local_for(const std::vector<IpAddress>& all, bool v4, uint32_t number) {
-  const auto fits = [v4](const IpAddress& one) { return one.is_v4() == v4; };
-  const auto count = static_cast<uint32_t>(std::count_if(all.begin(), all.end(), fits));
-  if (count == 0) return std::nullopt;
-  if (count == all.size()) return all[number % count];
-  uint32_t rest = number % count;
-  return *std::find_if(all.begin(), all.end(), [&](const IpAddress& one) { return fits(one) && rest-- == 0; });
+}  // namespace
+
+void Client::use_local(std::vector<IpAddress> addresses) {
+  local_ = std::move(addresses);
+  const auto v6 = std::stable_partition(local_.begin(), local_.end(), [](const IpAddress& one) { return one.is_v4(); });
+  local_v4_ = static_cast<std::size_t>(v6 - local_.begin());
 }
 
-}  // namespace
+// Nothing: none has the family.
+std::optional<IpAddress> Client::local_for(bool v4, uint32_t number) const {
+  const std::size_t first = v4 ? 0 : local_v4_;
+  const std::size_t count = v4 ? local_v4_ : local_.size() - local_v4_;
+  if (count == 0) return std::nullopt;
+  return local_[first + number % count];
+}
 
 task<std::unique_ptr<Connection>> Client::open(Session& session, const Request& request, Response& response,
                                                Instant deadline, runtime::Cancellation* cancel) {
@@ -174,7 +178,7 @@ task<std::unique_ptr<Connection>> Client::open(Session& session, const Request& 
     runtime::ConnectOptions options;
     options.timeout = left(limits.connect_timeout);
     if (!local_.empty()) {
-      options.from = local_for(local_, address.is_v4(), session.number);
+      options.from = local_for(address.is_v4(), session.number);
       if (!options.from) {
         response.error = ErrorKind::kUnreachable;
         continue;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "jobs/dispatch/job_kernel.h"
+#include "jobs/dispatch/job_pool.h"
 #include "jobs/dispatch/job_testing.h"
 
 namespace bellwether::dispatch {
@@ -115,15 +116,20 @@ TEST(JobLastOwner, ALossIsNotCutShortWhenAClockIsBehind) {
   EXPECT_EQ(job.record().elapsed, Duration::seconds(10));
 }
 
+// Two workers, of which one has ended its assignment. Where the clock of the run began.
+Instant outlive_the_short_one(JobWorld& world) {
+  world.add("w1", 1);
+  world.add("w2", 1);
+  EXPECT_TRUE(world.begins());
+  for (int i = 0; i < 200; ++i) world.step(kStep);
+  return world.job().zero().value();
+}
+
 // The only worker that runs anything dies with the owner. Without a clock from the other one, arrivals would come
 // twice.
 TEST(JobLastOwner, AWorkerOnWhichAnAssignmentHasEndedKnowsTheClockOfTheRun) {
   JobWorld world({load_spec("short", Duration::seconds(10)), load_spec("browse", kMinute)}, 7);
-  world.add("w1", 1);
-  world.add("w2", 1);
-  ASSERT_TRUE(world.begins());
-  for (int i = 0; i < 200; ++i) world.step(kStep);
-  const Instant zero = world.job().zero().value();
+  const Instant zero = outlive_the_short_one(world);
   const auto running = std::find_if(world.record().assignments.begin(), world.record().assignments.end(),
                                     [](const AssignmentRecord& one) { return is_live(one); });
   ASSERT_NE(running, world.record().assignments.end());
@@ -138,11 +144,7 @@ TEST(JobLastOwner, AWorkerOnWhichAnAssignmentHasEndedKnowsTheClockOfTheRun) {
 // Nobody knows it: the owner waits for an answer, but not for ever.
 TEST(JobLastOwner, WithoutAnyWorkerThatKnowsTheRunTheClockIsThatOfTheWall) {
   JobWorld world({load_spec("short", Duration::seconds(10)), load_spec("browse", kMinute)}, 7);
-  world.add("w1", 1);
-  world.add("w2", 1);
-  ASSERT_TRUE(world.begins());
-  for (int i = 0; i < 200; ++i) world.step(kStep);
-  const Instant zero = world.job().zero().value();
+  const Instant zero = outlive_the_short_one(world);
   world.die("w1");
   world.die("w2");
   world.add("w3", 1);
@@ -151,6 +153,26 @@ TEST(JobLastOwner, WithoutAnyWorkerThatKnowsTheRunTheClockIsThatOfTheWall) {
   for (int i = 0; i < 60; ++i) world.step(kStep);
   EXPECT_EQ(world.job().zero(), zero + Duration::seconds(5));
   expect_end(world, kMinute * 2);
+}
+
+// The sights come again with each change of any job: else a full worker is asked as often as it answers.
+TEST(JobPool, AWorkerThatWasBusyIsAskedAgainAfterItsNextReport) {
+  JobBook book({}, {}, {});
+  JobPool pool(book, Prng(1));
+  WorkerSight sight{.name = "w1", .life = 1, .cores = 4, .free = 2};
+  const auto free_after = [&](Instant heard) {
+    sight.heard = heard;
+    pool.take_in({sight});
+    return pool.workers()[0].free;
+  };
+  const Instant first = Instant::from_ns(1);
+  EXPECT_EQ(free_after(first), 2u);
+  pool.set_aside("w1");
+  EXPECT_EQ(pool.workers()[0].free, 0u);
+  EXPECT_EQ(free_after(first), 0u);
+  EXPECT_EQ(free_after(first), 0u);
+  EXPECT_EQ(free_after(first + Duration::seconds(1)), 2u);
+  EXPECT_EQ(free_after(first + Duration::seconds(1)), 2u);
 }
 
 }  // namespace

@@ -46,10 +46,22 @@ void JobPool::exclude(Instant now, const AssignmentRecord& assignment) {
   excluded_[{assignment.worker, assignment.life}] = now + rules_.exclusion;
 }
 
-// Until its next message.
+void JobPool::take_in(std::vector<WorkerSight> workers) {
+  workers_ = std::move(workers);
+  const auto before = std::exchange(aside_, {});
+  for (WorkerSight& one : workers_) {
+    const auto aside = before.find(one.name);
+    if (aside == before.end() || aside->second != one.heard) continue;
+    one.free = 0;
+    aside_.insert(*aside);
+  }
+}
+
 void JobPool::set_aside(const std::string& worker) {
   for (WorkerSight& one : workers_) {
-    if (one.name == worker) one.free = 0;
+    if (one.name != worker) continue;
+    one.free = 0;
+    aside_[worker] = one.heard;
   }
 }
 
@@ -93,7 +105,7 @@ bool JobPool::place(Instant now, uint16_t workflow, const std::vector<uint32_t>&
   const auto loads = book_.parts_by_worker();
   for (const bool healthy : {true, false}) {
     for (const WorkerSight& worker : workers_) {
-      if (!usable(now, worker) || worker.healthy != healthy) continue;
+      if (!usable(now, worker) || worker.healthy != healthy || aside_.contains(worker.name)) continue;
       const auto load = loads.find(worker.name);
       takers.push_back({&worker, worker.free, load == loads.end() ? 0U : load->second, 0});
     }

@@ -26,6 +26,7 @@ struct WorkerSight {
   bool sought = false;  // a job waits for its free cores
   bool held = false;    // it accepts no work because an assignment stands still: that will end
   bool permits = true;  // it says that it makes load only while it holds a permit
+  Instant heard;        // when its last report arrived
 };
 
 class JobPool {
@@ -33,7 +34,7 @@ class JobPool {
   // `book` must outlive it.
   JobPool(JobBook& book, Prng prng) : book_(book), prng_(prng) {}
 
-  void take_in(std::vector<WorkerSight> workers) { workers_ = std::move(workers); }
+  void take_in(std::vector<WorkerSight> workers);
   bool any_leaves() const {
     return std::any_of(workers_.begin(), workers_.end(), [](const WorkerSight& worker) { return worker.leaves; });
   }
@@ -41,6 +42,7 @@ class JobPool {
   bool has(const Witness& one) const;
   bool usable(Instant now, const WorkerSight& worker) const;
   void exclude(Instant now, const AssignmentRecord& assignment);
+  // It is offered nothing until its next report.
   void set_aside(const std::string& worker);
   bool is_leaving(const AssignmentRecord& assignment) const;
   // Lives of workers, an odd number: first those that are witnesses, then those that have assignments of the job.
@@ -59,6 +61,7 @@ class JobPool {
   const JobRules& rules_ = book_.rules;
   Prng prng_;
   std::vector<WorkerSight> workers_;
+  std::map<std::string, Instant> aside_;  // workers, and when their last report before that arrived
   std::map<std::pair<std::string, uint64_t>, Instant> excluded_;  // lives of workers that died or refused, until when
 };
 

@@ -127,15 +127,13 @@ inline std::vector<AssignmentSight> sights_of(const TestWorker& worker, Instant 
 }
 
 // The reports of the workers.
-inline std::vector<WorkerSight> pool_of(const std::map<std::string, TestWorker>& workers) {
+inline std::vector<WorkerSight> pool_of(Instant now, const std::map<std::string, TestWorker>& workers) {
   std::vector<WorkerSight> pool;
   for (const auto& [name, worker] : workers) {
     if (!worker.alive) continue;
     const uint32_t used = std::min(worker.used(), worker.cores);
-    WorkerSight& sight = pool.emplace_back(WorkerSight{name, worker.life, worker.cores, worker.cores - used,
-                                                       !worker.leaves && !worker.held, worker.healthy, worker.leaves});
-    sight.sought = worker.sought;
-    sight.held = worker.held;
+    pool.push_back(WorkerSight{name, worker.life, worker.cores, worker.cores - used, !worker.leaves && !worker.held,
+                               worker.healthy, worker.leaves, worker.sought, worker.held, true, now});
   }
   return pool;
 }

@@ -52,6 +52,12 @@ TEST(WorkerCores, who_is_squeezed_in_gets_the_cores_with_the_fewest_parts) {
   EXPECT_EQ(cores.free(), 0u);
 }
 
+TEST(WorkerCores, who_is_squeezed_in_gets_more_cores_than_it_asks_for_when_these_are_full) {
+  WorkerCores cores(2);
+  ASSERT_TRUE(cores.take(2, 2, false));
+  EXPECT_THAT(*cores.take(1, 4, true), ElementsAre(0, 0, 0, 1));
+}
+
 TEST(WorkerCores, who_is_squeezed_in_may_ask_for_more_cores_than_there_are) {
   WorkerCores cores(2);
   EXPECT_THAT(*cores.take(5, 5, true), ElementsAre(0, 1, 0, 1, 0));

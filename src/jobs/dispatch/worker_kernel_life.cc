@@ -63,8 +63,11 @@ void WorkerKernel::on(const kernel_event::Ended& event, KernelEffects& out) {
   assignment->end.last_number = assignment->measured;
   const bool unsaid = event.end.outcome == AssignmentOutcome::kCrashed ||
                       event.end.outcome == AssignmentOutcome::kKilled || event.end.outcome == AssignmentOutcome::kLost;
-  if (assignment->killed && unsaid && assignment->stopped_as == AssignmentOutcome::kEvicted) {
-    assignment->end.outcome = AssignmentOutcome::kEvicted;
+  // Others run its parts, however it ended.
+  const bool moves =
+      assignment->stopped_as == AssignmentOutcome::kEvicted || assignment->stopped_as == AssignmentOutcome::kLeft;
+  if (assignment->killed && unsaid && moves) {
+    assignment->end.outcome = assignment->stopped_as;
     assignment->end.detail = assignment->stop_why;
   } else if (assignment->killed && unsaid) {
     assignment->end.outcome = AssignmentOutcome::kKilled;

@@ -16,15 +16,20 @@ std::optional<std::vector<uint32_t>> WorkerCores::take(uint32_t cores, uint32_t 
   std::stable_sort(chosen.begin(), chosen.end(), fewer);
   const std::size_t wanted = std::min(cores, parts);
   if (squeeze ? chosen.empty() : free() < wanted) return std::nullopt;
-  chosen.resize(std::min(wanted, chosen.size()));
+  std::size_t open = std::min(wanted, chosen.size());
 
   std::vector<uint32_t> taken;
   taken.reserve(parts);
   std::vector<uint32_t> own(parts_.size(), 0);  // of two equal cores, the one with fewer parts of this assignment wins
   for (uint32_t part = 0; part < parts; ++part) {
-    const uint32_t core = *std::min_element(chosen.begin(), chosen.end(), [&](uint32_t a, uint32_t b) {
-      return std::pair(parts_[a], own[a]) < std::pair(parts_[b], own[b]);
-    });
+    const auto emptiest = [&] {
+      return *std::min_element(
+          chosen.begin(), chosen.begin() + static_cast<std::ptrdiff_t>(open),
+          [&](uint32_t a, uint32_t b) { return std::pair(parts_[a], own[a]) < std::pair(parts_[b], own[b]); });
+    };
+    uint32_t core = emptiest();
+    // The owner counts on the room of all cores.
+    for (; squeeze && parts_[core] >= kMaxSqueezed && open < chosen.size(); core = emptiest()) ++open;
     ++parts_[core];
     ++own[core];
     taken.push_back(core);

@@ -131,6 +131,7 @@ std::vector<dispatch::WorkerSight> WorkerRegistry::sights(Instant now, const std
     sight.healthy = report.healthy && routing == health::Routing::kRoute;
     sight.leaves = report.leaves;
     sight.permits = report.permits;
+    sight.heard = entry.heard;
     out.push_back(std::move(sight));
   }
   return out;

@@ -27,6 +27,8 @@ namespace effect = dispatch::kernel_effect;
 
 namespace {
 
+constexpr Duration kMaxStopping = Duration::seconds(10);  // of processes at the end; the kernel kills them before
+
 dispatch::WorkerKernelConfig kernel_config(const WorkerSettings& settings, uint64_t life) {
   check(!settings.cpus.empty(), "a worker runs on something");
   dispatch::WorkerKernelConfig config;
@@ -86,6 +88,11 @@ task<Status> WorkerService::leave(Instant deadline, runtime::Cancellation* cance
   state_changed();
   tell(event::Leave{std::min(runtime_.read_clock() + settings_.hand_over, deadline)});
   const Status done = co_await delivered(deadline, cancel);
+  // For others a worker that has left makes no load, and its parts move at once: so first all ends, whatever `cancel`
+  // says.
+  tell(event::Leave{runtime_.read_clock()});
+  co_await settled_.wait(
+      runtime_, [this] { return kernel_.unfinished() == 0; }, runtime_.read_clock() + kMaxStopping);
   co_return done;
 }
 

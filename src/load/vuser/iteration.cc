@@ -64,8 +64,10 @@ IterationRunner::IterationRunner(EngineState& state, const ProgramLoader* progra
 
 Status IterationRunner::prepare(WorkflowRun& run) {
   BW_RETURN_IF_ERROR(override_hosts(state_.plan, client_.origins()));
-  BW_TRY(auto local, local_addresses(runtime_, state_.plan));
-  client_.use_local(std::move(local));
+  if (!client_.has_local()) {
+    BW_TRY(auto local, local_addresses(runtime_, state_.plan));
+    client_.use_local(std::move(local));
+  }
   for (const plan::Step& step : run.workflow.steps) {
     BW_TRY(auto prepared,
            PreparedStep::prepare(step, state_.plan.steps[step.id].measured, client_.origins(), readers_));
