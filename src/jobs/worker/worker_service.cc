@@ -88,7 +88,8 @@ task<Status> WorkerService::leave(Instant deadline, runtime::Cancellation* cance
   state_changed();
   tell(event::Leave{std::min(runtime_.read_clock() + settings_.hand_over, deadline)});
   const Status done = co_await delivered(deadline, cancel);
-  // For others a worker that has left makes no load, and its parts move at once: so first all ends, also after `cancel`.
+  // For others a worker that has left makes no load, and its parts move at once: so all ends first, even after
+  // `cancel`.
   tell(event::Leave{runtime_.read_clock()});
   co_await settled_.wait(
       runtime_, [this] { return kernel_.unfinished() == 0; }, runtime_.read_clock() + kMaxStopping);
