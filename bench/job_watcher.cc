@@ -49,7 +49,7 @@ task<int> watch(runtime::EpollRuntime* runtime, node::JobClient* client, std::st
     co_return 1;
   }
   node::JobFollower follower(*client, *plan, std::move(job));
-  follower.ask_for_live(dispatch::kLiveLeast);
+  follower.ask_for_live(dispatch::kMinLive);
   while (!follower.final()) {
     const auto news = co_await follower.next(Duration::seconds(10), runtime->read_clock() + kPatience, nullptr);
     if (!news) {

@@ -18,9 +18,9 @@ using runtime::Stream;
 using runtime::task;
 using Framing = RequestHead::Framing;
 
-constexpr uint64_t kBodyMax = 64 * 1024 * 1024;               // of a body that is read and forgotten
-constexpr std::size_t kKeptBodyMax = 1024 * 1024;             // of one that the answer depends on
-constexpr std::size_t kMaxHead = RequestHead::kBytesMax + 1;  // one more shows that a head is too long
+constexpr uint64_t kMaxBody = 64 * 1024 * 1024;               // of a body that is read and forgotten
+constexpr std::size_t kMaxKeptBody = 1024 * 1024;             // of one that the answer depends on
+constexpr std::size_t kMaxHead = RequestHead::kMaxBytes + 1;  // one more shows that a head is too long
 constexpr uint64_t kLinesAtOnce = 512;
 constexpr Duration kLinger = Duration::seconds(1);
 
@@ -87,7 +87,7 @@ class Connection {
   // The usual case: a request without a body for something that is always the same, on a target without faults.
   // `more`: another request has come behind it, whose answer may go out with this one.
   bool answer_at_once(const RequestHead& head, bool more) {
-    if (service_.faults.any() || out_.pending() > OutBuffer::kPendingMax || head.framing != Framing::kNone ||
+    if (service_.faults.any() || out_.pending() > OutBuffer::kMaxPending || head.framing != Framing::kNone ||
         !head.keep_alive || head.minor_version == 0) {
       return false;
     }
@@ -178,7 +178,7 @@ class Connection {
   }
 
   task<bool> send_fill(const Request& request, const Answer& answer) {
-    static const std::string block(OutBuffer::kPendingMax, 'x');
+    static const std::string block(OutBuffer::kMaxPending, 'x');
     const std::string length = fmt::format("Content-Length: {}\r\n", answer.count);
     append_head(out_.text(), answer, length, connection_field(request));
     uint64_t left = request.is_head ? 0 : answer.count;
@@ -217,7 +217,7 @@ class Connection {
   // gone.
   task<Errc> read_body(const Request& request, std::string* keep) {
     if (request.framing == Framing::kNone) co_return Errc::kOk;
-    const uint64_t most = keep != nullptr ? kKeptBodyMax : kBodyMax;
+    const uint64_t most = keep != nullptr ? kMaxKeptBody : kMaxBody;
     if (request.framing == Framing::kLength && request.content_length > most) co_return Errc::kTooLarge;
     if (request.expects_continue) {
       out_.append("HTTP/1.1 100 Continue\r\n\r\n");

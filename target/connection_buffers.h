@@ -40,7 +40,7 @@ class InBuffer {
 
 class OutBuffer {
  public:
-  static constexpr std::size_t kPendingMax = 64 * 1024;
+  static constexpr std::size_t kMaxPending = 64 * 1024;
 
   explicit OutBuffer(runtime::Stream& stream) : stream_(stream) {}
 

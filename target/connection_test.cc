@@ -134,7 +134,7 @@ TEST(Connection, says_go_on_to_a_client_that_waits_for_it) {
 TEST(Connection, refuses_what_is_too_large_or_no_http) {
   EXPECT_THAT(ask({"GET / HTTP/1.1\r\n\r\n"}).answer, StartsWith("HTTP/1.1 400 "));
   EXPECT_THAT(ask({"nonsense\r\n\r\n"}).answer, StartsWith("HTTP/1.1 400 "));
-  EXPECT_THAT(ask({get("/", "X: " + std::string(http1::RequestHead::kBytesMax, 'x') + "\r\n")}).answer,
+  EXPECT_THAT(ask({get("/", "X: " + std::string(http1::RequestHead::kMaxBytes, 'x') + "\r\n")}).answer,
               StartsWith("HTTP/1.1 431 "));
   EXPECT_THAT(ask({"POST /echo HTTP/1.1\r\nHost: t\r\nContent-Length: 1048577\r\n\r\n"}).answer,
               StartsWith("HTTP/1.1 413 "));

@@ -11,12 +11,12 @@ namespace {
 using Kind = Answer::Kind;
 using Then = Answer::Then;
 
-constexpr uint64_t kBytesMax = 1ULL << 30;
-constexpr uint64_t kLinesMax = 10'000'000;
-constexpr uint64_t kRedirectsMax = 1000;
-constexpr Duration kDelayMax = Duration::hours(1);
+constexpr uint64_t kMaxBytes = 1ULL << 30;
+constexpr uint64_t kMaxLines = 10'000'000;
+constexpr uint64_t kMaxRedirects = 1000;
+constexpr Duration kMaxDelay = Duration::hours(1);
 constexpr std::size_t kLongField = 128 * 1024;  // twice what clients commonly accept
-constexpr std::size_t kLoginTextMax = 256;
+constexpr std::size_t kMaxLoginText = 256;
 
 std::string_view reason_of(int status) {
   switch (status) {
@@ -67,7 +67,7 @@ Answer status_answer(std::string_view number) {
 
 Answer redirect_answer(std::string_view number) {
   const auto left = parse_u64(number);
-  if (!left || *left > kRedirectsMax) return error_answer(400, "the path ends in a number from 0 to 1000");
+  if (!left || *left > kMaxRedirects) return error_answer(400, "the path ends in a number from 0 to 1000");
   if (*left == 0) return text_answer("{\"arrived\":true}\n");
   Answer answer = text_answer("");
   answer.status = 302;
@@ -77,7 +77,7 @@ Answer redirect_answer(std::string_view number) {
 
 Answer delay_answer(std::string_view span) {
   const auto delay = parse_duration(span);
-  if (!delay || *delay > kDelayMax) return error_answer(400, "the path ends in a time such as 50ms, up to 1h");
+  if (!delay || *delay > kMaxDelay) return error_answer(400, "the path ends in a time such as 50ms, up to 1h");
   Answer answer = text_answer("{\"delayed\":true}\n");
   answer.delay = *delay;
   return answer;
@@ -186,8 +186,8 @@ Answer answer_to(const http1::RequestHead& head) {
   if (slash == std::string_view::npos) return error_answer(404, "there is no such path");
   const std::string_view group = path.substr(0, slash);
   const std::string_view rest = path.substr(slash + 1);
-  if (group == "/bytes") return counted(Kind::kFill, rest, kBytesMax, "application/octet-stream");
-  if (group == "/stream") return counted(Kind::kLines, rest, kLinesMax, "text/plain; charset=utf-8");
+  if (group == "/bytes") return counted(Kind::kFill, rest, kMaxBytes, "application/octet-stream");
+  if (group == "/stream") return counted(Kind::kLines, rest, kMaxLines, "text/plain; charset=utf-8");
   if (group == "/status") return status_answer(rest);
   if (group == "/redirect") return redirect_answer(rest);
   if (group == "/delay") return delay_answer(rest);
@@ -199,7 +199,7 @@ Answer answer_to(const http1::RequestHead& head) {
 void answer_login(std::string_view body, Prng& prng, Answer& answer) {
   const auto login = nlohmann::json::parse(body, nullptr, /*allow_exceptions=*/false);
   const std::string user = login.is_object() ? text_of(login, "user") : std::string();
-  if (user.empty() || user.size() > kLoginTextMax || text_of(login, "pass").empty()) {
+  if (user.empty() || user.size() > kMaxLoginText || text_of(login, "pass").empty()) {
     answer = error_answer(401, "send {user, pass} as JSON");
     return;
   }

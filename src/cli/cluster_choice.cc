@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr std::size_t kKnownBytesMax = std::size_t{1} << 20;
+constexpr std::size_t kMaxKnownBytes = std::size_t{1} << 20;
 constexpr int kKnownFormat = 1;
 
 // The user's folder for settings (XDG Base Directory Specification); empty without a home.
@@ -70,7 +70,7 @@ Result<KnownClusters> KnownClusters::read(store::Environment environment) {
     return fail(Errc::kInvalid, "'{}', the list of known clusters, cannot be read: {}; mend or remove it", known.file_,
                 why);
   };
-  const auto text = client::detail::read_whole_file(known.file_, kKnownBytesMax);
+  const auto text = client::detail::read_whole_file(known.file_, kMaxKnownBytes);
   if (!text) return unreadable(text.error().message);
   const json in = json::parse(*text, nullptr, false);
   if (in.is_discarded()) return unreadable("it is no JSON");

@@ -14,9 +14,9 @@
 namespace bellwether::cli {
 namespace {
 
-constexpr uint64_t kPolicyBytesMax = 4ull << 20;  // a file that is too large for YAML has an error with the limit
+constexpr uint64_t kMaxPolicyBytes = 4ull << 20;  // a file that is too large for YAML has an error with the limit
 
-constexpr uint64_t kBodyBytesMax = uint64_t{16} << 20;
+constexpr uint64_t kMaxBodyBytes = uint64_t{16} << 20;
 
 }  // namespace
 
@@ -73,7 +73,7 @@ Status add_stage(const std::string& text, client::Scenario& scenario) {
 Result<std::string> read_body(const std::string& text) {
   if (!text.starts_with('@')) return text;
   const std::string file = text.substr(1);
-  auto body = read_whole_file(file == "-" ? "/dev/stdin" : file, kBodyBytesMax);
+  auto body = read_whole_file(file == "-" ? "/dev/stdin" : file, kMaxBodyBytes);
   if (!body) return fail(body.error().code, "--body: " + body.error().message);
   return body;
 }
@@ -133,7 +133,7 @@ Result<client::detail::Native> native_for_cluster(const std::string& file, const
 }
 
 Result<signature::SigningKey> read_signing_key(const std::string& path) {
-  const auto pem = read_whole_file(path, signature::kKeyFileBytesMax);
+  const auto pem = read_whole_file(path, signature::kMaxKeyFileBytes);
   if (!pem) return fail(pem.error().code, "--sign-key: " + pem.error().message);
   auto key = signature::SigningKey::read(*pem, path);
   struct stat status {};
@@ -148,7 +148,7 @@ void add_sign_option(CLI::App* command, std::string& path) {
 }
 
 Result<lead::Policy> load_policy(const std::string& path, std::vector<yaml::Diagnostic>* warnings) {
-  BW_TRY(auto text, read_whole_file(path, kPolicyBytesMax));
+  BW_TRY(auto text, read_whole_file(path, kMaxPolicyBytes));
   lead::PolicyReading reading = lead::parse_policy(text, path);
   if (warnings != nullptr) *warnings = std::move(reading.warnings);
   if (reading.policy) return std::move(*reading.policy);

@@ -21,10 +21,10 @@ constexpr std::size_t kMailbox = 1024;
 // process.
 constexpr std::size_t kResumesPerTurn = 4096;
 constexpr Duration kBusyTurn = Duration::micros(50);
-constexpr Duration kNameDelayMin = Duration::micros(200);
-constexpr Duration kNameDelayMax = Duration::millis(30);
-constexpr Duration kStartMin = Duration::micros(300);
-constexpr Duration kStartMax = Duration::millis(5);
+constexpr Duration kMinNameDelay = Duration::micros(200);
+constexpr Duration kMaxNameDelay = Duration::millis(30);
+constexpr Duration kMinStart = Duration::micros(300);
+constexpr Duration kMaxStart = Duration::millis(5);
 constexpr Duration kNameTimeout = Duration::seconds(5);
 
 }  // namespace
@@ -86,7 +86,7 @@ Instant SimRuntime::boot_now() { return node_.clock().boot(timeline_.now()); }
 WallTime SimRuntime::wall_now() { return node_.clock().wall(timeline_.now()); }
 
 task<Result<std::unique_ptr<runtime::Child>>> SimRuntime::spawn(runtime::SpawnOptions options) {
-  co_await sleep(timeline_.prng().between(kStartMin, kStartMax));
+  co_await sleep(timeline_.prng().between(kMinStart, kMaxStart));
   co_return node_.programs().start(*this, options);
 }
 
@@ -133,7 +133,7 @@ task<Result<std::vector<runtime::ServicePlace>>> SimRuntime::resolve_service(std
 task<Status> SimRuntime::ask_name_server(std::string name, Cancellation* cancel) {
   const bool cut_off = node_.network().is_isolated(node_);
   if (cut_off) BW_PROBE("sim: nobody answers when a name is asked for");
-  const Duration delay = cut_off ? kNameTimeout : timeline_.prng().between(kNameDelayMin, kNameDelayMax);
+  const Duration delay = cut_off ? kNameTimeout : timeline_.prng().between(kMinNameDelay, kMaxNameDelay);
   const bool answered = co_await sleep(delay, cancel);
   if (!answered) co_return fail(Errc::kCancelled, "resolving '{}' was cancelled", name);
   if (cut_off) co_return fail(Errc::kDns, "the name '{}' could not be resolved: no answer", name);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kLargestSegment = 8 * 1024;
 constexpr Duration kOpeningPatience = Duration::seconds(1);
-constexpr Duration kLeastPatience = Duration::millis(200);
+constexpr Duration kMinPatience = Duration::millis(200);
 constexpr Duration kMaxPatience = Duration::seconds(120);
 constexpr uint32_t kOpeningRetries = 6;
 constexpr uint32_t kRetries = 15;
@@ -143,7 +143,7 @@ bool Connection::waits_for_answer() const {
 }
 
 Duration Connection::patience() const {
-  const Duration first = state_ == State::kOpen ? kLeastPatience + round_trip_ * 2 : kOpeningPatience;
+  const Duration first = state_ == State::kOpen ? kMinPatience + round_trip_ * 2 : kOpeningPatience;
   return std::min(first * (int64_t{1} << std::min<uint32_t>(retries_, 10)), kMaxPatience);
 }
 

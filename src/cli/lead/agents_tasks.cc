@@ -27,7 +27,7 @@ using nlohmann::json;
 using runtime::EpollRuntime;
 using runtime::task;
 
-constexpr std::size_t kLineBytesMax = 256u << 10;
+constexpr std::size_t kMaxLineBytes = 256u << 10;
 
 struct TasksOptions {
   FleetPlaces places;
@@ -105,9 +105,9 @@ Result<std::vector<QueueFile::NewTask>> read_lines(std::istream& in, const std::
   std::string line;
   for (std::size_t number = 1; std::getline(in, line); ++number) {
     const std::string place = fmt::format("{}:{}: ", where, number);
-    if (line.size() > kLineBytesMax) return fail(Errc::kTooLarge, place + "the line is longer than 256 KiB");
+    if (line.size() > kMaxLineBytes) return fail(Errc::kTooLarge, place + "the line is longer than 256 KiB");
     if (line.empty()) continue;
-    if (tasks.size() >= TaskQueue::kMost) return fail(Errc::kTooLarge, place + "these are more tasks than fit");
+    if (tasks.size() >= TaskQueue::kMaxTasks) return fail(Errc::kTooLarge, place + "these are more tasks than fit");
     const json entry = json::parse(line, nullptr, false);
     const bool good = entry.is_object() && entry.contains("name") && entry["name"].is_string() &&
                       entry.size() == 1 + entry.count("payload");
@@ -124,7 +124,7 @@ Result<std::vector<QueueFile::NewTask>> read_lines(std::istream& in, const std::
 
 Result<std::string> read_payload(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  std::string text(TaskQueue::kPayloadBytesMax + 1, '\0');
+  std::string text(TaskQueue::kMaxPayloadBytes + 1, '\0');
   if (!file || !file.read(text.data(), static_cast<std::streamsize>(text.size())).eof()) {
     const bool long_one = file && file.gcount() > 0;
     return fail(Errc::kInvalid, long_one

@@ -149,7 +149,7 @@ using runtime::task;
 // run only looks for a moment.
 
 constexpr const char* kFormat = "bellwether.epochs/1";
-constexpr std::size_t kSamplesMax = 20'000;
+constexpr std::size_t kMaxSamples = 20'000;
 
 // One sample is [seconds since 1970, key, epoch].
 class Note final : public lead::FileChange {
@@ -173,7 +173,7 @@ class Note final : public lead::FileChange {
       if (sample[1] == key_) lowest = std::min(lowest, sample[2].get<uint64_t>());
       kept.push_back(sample);
     }
-    if (kept.size() >= kSamplesMax) kept.erase(kept.begin());
+    if (kept.size() >= kMaxSamples) kept.erase(kept.begin());
     kept.push_back({now_s_, key_, epoch_});
     grown = epoch_ - lowest;
     document["samples"] = std::move(kept);

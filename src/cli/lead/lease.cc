@@ -317,7 +317,7 @@ void add_lease_repair(CLI::App& lease, int& exit_code) {
 
 // --- serve -----------------------------------------------------------------------------------------------------------
 
-constexpr uint64_t kSecretBytesMax = 4096;
+constexpr uint64_t kMaxSecretBytes = 4096;
 
 struct LeaseServeArguments {
   lead::LeaseWebOptions options;
@@ -326,7 +326,7 @@ struct LeaseServeArguments {
 
 int serve(LeaseServeArguments& given) {
   if (!given.secret_file.empty()) {
-    auto secret = read_whole_file(given.secret_file, kSecretBytesMax);
+    auto secret = read_whole_file(given.secret_file, kMaxSecretBytes);
     if (!secret) return refuse("lease", secret.error().message);
     while (secret->ends_with('\n') || secret->ends_with('\r')) secret->pop_back();
     if (secret->empty()) return refuse("lease", fmt::format("'{}' is empty", given.secret_file));

@@ -133,13 +133,13 @@ Status run_build(BuildArguments arguments) {
     return fail(Errc::kInvalid, arguments.build.file + ": it does not compile");
   }
   BW_TRY(const auto library, std::move(built));
-  BW_TRY(auto bytes, read_whole_file(library, signature::kProgramBytesMax));
+  BW_TRY(auto bytes, read_whole_file(library, signature::kMaxProgramBytes));
   const std::string out = arguments.out.empty() ? artifact_beside(arguments.build.file) : arguments.out;
   BW_RETURN_IF_ERROR(script::native::describe(bytes, out));
   if (key) bytes = signature::sign(bytes, {BELLWETHER_ABI_VERSION, std::string(kProductVersion)}, *key);
-  if (bytes.size() > signature::kProgramBytesMax) {
+  if (bytes.size() > signature::kMaxProgramBytes) {
     return fail(Errc::kTooLarge, "'{}' would be larger than {} MiB, and nothing could run it", out,
-                signature::kProgramBytesMax >> 20);
+                signature::kMaxProgramBytes >> 20);
   }
   BW_RETURN_IF_ERROR(report::write_file(out, bytes));
   const std::string by = key ? " and signed by key " + signature::name_of(key->public_key()) : "";

@@ -46,7 +46,7 @@ Result<imports::Source> read_import(const ImportArguments& arguments) {
     return imports::Source{"curl", from};
   }
   const bool is_input = from.empty() || from == "-";
-  BW_TRY(auto text, read_whole_file(is_input ? "/dev/stdin" : from, imports::kSourceBytesMax));
+  BW_TRY(auto text, read_whole_file(is_input ? "/dev/stdin" : from, imports::kMaxSourceBytes));
   return imports::Source{is_input ? "standard input" : from, std::move(text)};
 }
 

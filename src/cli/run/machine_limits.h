@@ -29,7 +29,7 @@ uint64_t raise_descriptors(uint64_t wanted);
 std::string port_warning(uint64_t connections);
 
 // Most threads a command takes.
-inline constexpr uint32_t kCoresMax = 1024;
+inline constexpr uint32_t kMaxCores = 1024;
 
 // Processors this process may run on.
 uint32_t usable_cpus();

@@ -185,7 +185,7 @@ Said verdict_of(const Comparison& of, const ResultsCompareArguments& given, cons
             fmt::format(
                 "Nothing can be compared: each run needs at least {} rows with requests (a row is a measured second; "
                 "old rows are merged)",
-                results::kLeastBatches),
+                results::kMinBatches),
             aggregate::kExitNoSamples};
   }
   if (of.count(Judgement::kWorse) > 0) {
@@ -195,14 +195,14 @@ Said verdict_of(const Comparison& of, const ResultsCompareArguments& given, cons
             aggregate::kExitThresholds};
   }
   if (const std::size_t unclear = of.count(Judgement::kUnclear); unclear > 0) {
-    constexpr double kMost = 1'000;
+    constexpr double kMaxTimes = 1'000;
     const double longer = std::ceil(of.longer(tolerance));
     return {
         "inconclusive",
         fmt::format("INCONCLUSIVE: {} unclear, chance may explain the difference. Runs {} times as long would tell, "
                     "or a greater --tolerance",
                     format_count(unclear, "figure") + (unclear == 1 ? " is" : " are"),
-                    longer > kMost ? "more than 1,000" : fmt::format("about {:.0f}", longer)),
+                    longer > kMaxTimes ? "more than 1,000" : fmt::format("about {:.0f}", longer)),
         aggregate::kExitNoSamples};
   }
   return {"no regression", "No regression", aggregate::kExitPass};

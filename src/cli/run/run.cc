@@ -132,10 +132,10 @@ bool is_controlled(const plan::Plan& plan) {
 Status check_debug(const plan::Plan& plan) {
   uint64_t vus = 0;
   for (const plan::Workflow& workflow : plan.workflows) vus += plan::facts_of(workflow.executor).vus_most;
-  if (vus <= vuser::HttpDebug::kVusMax) return {};
+  if (vus <= vuser::HttpDebug::kMaxVus) return {};
   return fail(Errc::kInvalid,
               "--http-debug prints each request: at most {} virtual users, and here are {}; write --vus 1",
-              vuser::HttpDebug::kVusMax, vus);
+              vuser::HttpDebug::kMaxVus, vus);
 }
 
 // A request log that is not whole changes the verdict of a run that passed, as a missing report does.
@@ -273,8 +273,8 @@ bool is_url(const std::string& text) { return text.find("://") != std::string::n
 Status put_overrides(const RunArguments& arguments, client::Scenario& scenario) {
   if (!arguments.vus.empty()) {
     const auto vus = parse_u64(arguments.vus);
-    if (!vus || *vus == 0 || *vus > scenario::kVusMax) {
-      return fail(Errc::kInvalid, "--vus '{}': write a whole number from 1 to {}", arguments.vus, scenario::kVusMax);
+    if (!vus || *vus == 0 || *vus > scenario::kMaxVus) {
+      return fail(Errc::kInvalid, "--vus '{}': write a whole number from 1 to {}", arguments.vus, scenario::kMaxVus);
     }
     scenario.vus = static_cast<uint32_t>(*vus);
   }
@@ -454,7 +454,7 @@ void add_run(CLI::App& app, int& exit_code) {
   command
       ->add_option("-n,--iterations", arguments->iterations,
                    "Run this many iterations of each workflow, shared by its users (default: 1 user, at most 10m)")
-      ->check(CLI::Range(uint64_t{1}, scenario::kIterationsMax));
+      ->check(CLI::Range(uint64_t{1}, scenario::kMaxIterations));
   add_list(command, "--stage", arguments->stages,
            "Ramp to this number of users (30s:100), or to this arrival rate (30s:500/s); several in turn")
       ->type_name("DURATION:TARGET");
@@ -467,7 +467,7 @@ void add_run(CLI::App& app, int& exit_code) {
   command->add_flag("--no-store", arguments->no_store, "Do not store the run for `bellwether results`");
   command->add_option("--ui", arguments->ui, kUiHelp);
   command->add_option("--cores", arguments->cores, "Number of load threads (default: all processors)")
-      ->check(CLI::Range(1U, kCoresMax));
+      ->check(CLI::Range(1U, kMaxCores));
   command->add_option("--pin", arguments->pin, "Processors for the load threads, for example 1 or 0,2-3");
   add_list(command, "--resolve", arguments->hosts, "Connect to this address in place of the look-up of the host")
       ->type_name("HOST=IP[:PORT]");

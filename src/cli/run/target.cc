@@ -140,7 +140,7 @@ void add_target(CLI::App& app, int& exit_code) {
   command->add_option("--ca-out", arguments->ca_out,
                       "With --tls: write the certificate that clients must trust to this file");
   command->add_option("--cores", arguments->cores, "Number of threads (default: all processors)")
-      ->check(CLI::Range(1U, kCoresMax));
+      ->check(CLI::Range(1U, kMaxCores));
   command->add_option("--pin", arguments->pin, "Processors for the threads, for example 1 or 0,2-3");
   add_seed(command, arguments->seed, "Seed of latency and errors (default: random)");
   command->add_option("--for", arguments->run_for, "End after this time (default: at Ctrl-C)");

@@ -31,7 +31,7 @@ const NameCache::Entry* NameCache::find(Instant now, const Question& question) c
 
 void NameCache::answered(Instant now, const Question& question, std::vector<HostPort> places, Duration ttl) {
   if (places.empty()) return failed(now, question);
-  if (places.size() > kPlacesMax) places.resize(kPlacesMax);
+  if (places.size() > kMaxPlaces) places.resize(kMaxPlaces);
   const Duration kept =
       ttl <= Duration::zero() ? settings_.ttl_default : std::clamp(ttl, settings_.ttl_min, settings_.ttl_max);
   keep(question, {std::move(places), now + kept});
@@ -41,7 +41,7 @@ void NameCache::failed(Instant now, const Question& question) { keep(question, {
 
 void NameCache::keep(const Question& question, Entry entry) {
   entries_[question] = std::move(entry);
-  if (entries_.size() <= kNamesMax) return;
+  if (entries_.size() <= kMaxNames) return;
   auto oldest = entries_.end();
   for (auto it = entries_.begin(); it != entries_.end(); ++it) {
     if (it->first == question) continue;
@@ -138,7 +138,7 @@ void Bootstrap::add(const HostPort& place, Source source) {
   const auto known = std::find_if(candidates_.begin(), candidates_.end(), [&](const auto& c) { return is(c.place); });
   if (known != candidates_.end()) {
     known->source = std::min(known->source, source);
-  } else if (candidates_.size() < kCandidatesMax) {
+  } else if (candidates_.size() < kMaxCandidates) {
     candidates_.push_back({candidate, source, Progress::kWaiting, Instant(), {}});
   }
   std::stable_sort(candidates_.begin(), candidates_.end(),

@@ -23,7 +23,7 @@
 namespace bellwether::discovery {
 
 // A pure cache of the domain name system's latest answers, good or bad, each with its expiry. Times are of one
-// monotonic clock. At most kNamesMax names; the one that expires first is forgotten first.
+// monotonic clock. At most kMaxNames names; the one that expires first is forgotten first.
 
 // A query: the addresses of a name (A and AAAA), which get `port`, or its services (SRV, RFC 2782), whose hosts come
 // with their own ports. A name is a service when it begins with '_': _bellwether._tcp.example.com.
@@ -44,8 +44,8 @@ struct NameSettings {
 
 class NameCache {
  public:
-  static constexpr std::size_t kNamesMax = 256;
-  static constexpr std::size_t kPlacesMax = 256;  // of one answer; more are cut
+  static constexpr std::size_t kMaxNames = 256;
+  static constexpr std::size_t kMaxPlaces = 256;  // of one answer; more are cut
 
   explicit NameCache(NameSettings settings) : settings_(settings) {}
 
@@ -167,7 +167,7 @@ using BootstrapEffect = std::variant<effect::Resolve, effect::Probe, effect::Can
 
 class Bootstrap {
  public:
-  static constexpr std::size_t kCandidatesMax = 1024;
+  static constexpr std::size_t kMaxCandidates = 1024;
 
   Bootstrap(BootstrapSettings settings, Prng prng, Metrics& metrics);
 

@@ -40,8 +40,8 @@ class Writer {
 }  // namespace
 
 void PairCounts::add(std::string_view first, std::string_view second) {
-  const std::pair key{std::string(first.substr(0, kWordMax)), std::string(second.substr(0, kWordMax))};
-  const bool full = counts_.size() >= kPairsMax && counts_.find(key) == counts_.end();
+  const std::pair key{std::string(first.substr(0, kMaxWord)), std::string(second.substr(0, kMaxWord))};
+  const bool full = counts_.size() >= kMaxPairs && counts_.find(key) == counts_.end();
   ++counts_[full ? std::pair{std::string("other"), std::string("other")} : key];
 }
 

@@ -29,8 +29,8 @@ struct Timing {
 // Counts of pairs of words that come from outside: bounded; further pairs count under "other".
 class PairCounts {
  public:
-  static constexpr std::size_t kPairsMax = 64;
-  static constexpr std::size_t kWordMax = 64;  // bytes of a label
+  static constexpr std::size_t kMaxPairs = 64;
+  static constexpr std::size_t kMaxWord = 64;  // bytes of a label
   void add(std::string_view first, std::string_view second);
   const std::map<std::pair<std::string, std::string>, uint64_t>& counts() const { return counts_; }
 

@@ -18,8 +18,8 @@ TEST(DiscoveryMetrics, have_the_names_that_dashboards_know) {
 TEST(PairCounts, strangers_cannot_make_a_node_count_without_end) {
   PairCounts pairs;
   for (int i = 0; i < 1000; ++i) pairs.add("prod", std::to_string(i) + std::string(1000, 'x'));
-  EXPECT_EQ(pairs.counts().size(), PairCounts::kPairsMax + 1);
-  EXPECT_EQ(pairs.counts().at({"other", "other"}), 1000 - PairCounts::kPairsMax);
+  EXPECT_EQ(pairs.counts().size(), PairCounts::kMaxPairs + 1);
+  EXPECT_EQ(pairs.counts().at({"other", "other"}), 1000 - PairCounts::kMaxPairs);
 }
 
 }  // namespace

@@ -42,10 +42,10 @@ TEST_F(NameCacheTest, services_and_ports_are_questions_of_their_own) {
 
 TEST_F(NameCacheTest, it_is_bounded_and_forgets_what_ends_first) {
   for (int i = 0; i < 300; ++i) names_.answered(at_seconds(i), {std::to_string(i), 1}, {one_}, Duration::seconds(60));
-  EXPECT_EQ(names_.size(), NameCache::kNamesMax);
+  EXPECT_EQ(names_.size(), NameCache::kMaxNames);
   EXPECT_NE(names_.find(at_seconds(300), {"299", 1}), nullptr);
   names_.answered(at_seconds(300), question_, std::vector<HostPort>(1000, one_), Duration::seconds(60));
-  EXPECT_EQ(names_.find(at_seconds(300), question_)->places.size(), NameCache::kPlacesMax);
+  EXPECT_EQ(names_.find(at_seconds(300), question_)->places.size(), NameCache::kMaxPlaces);
 }
 
 }  // namespace

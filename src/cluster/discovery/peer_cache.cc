@@ -71,7 +71,7 @@ std::vector<HostPort> PeerCache::select(WallTime now, bool healthy) const {
 }
 
 void PeerCache::bound() {
-  if (peers_.size() <= kPeersMax) return;
+  if (peers_.size() <= kMaxPeers) return;
   peers_.erase(std::min_element(peers_.begin(), peers_.end(),
                                 [](const auto& a, const auto& b) { return a.second.last_seen < b.second.last_seen; }));
 }
@@ -89,7 +89,7 @@ Result<PeerCache> PeerCache::decode(std::string_view text, PeerCacheSettings set
   const auto broken = [](std::string_view what) {
     return fail(Errc::kProtocol, "the peer file cannot be used: " + std::string(what));
   };
-  if (text.size() > kBytesMax) return broken("it is too long");
+  if (text.size() > kMaxBytes) return broken("it is too long");
   std::string_view title = take_line(text);
   if (!title.starts_with(kTitle)) return broken("it does not begin with 'bellwether-peers'");
   if (title.substr(kTitle.size()) != kVersion) {
@@ -110,7 +110,7 @@ Result<PeerCache> PeerCache::decode(std::string_view text, PeerCacheSettings set
     const auto successes = parse_u64(take_word(line));
     if (!place || !is_storable(*place) || !seen || !successes || !line.empty()) return broken("a line is invalid");
     if (*seen > static_cast<uint64_t>(INT64_MAX / kMillisecond) || *successes == 0) return broken("a number is wrong");
-    if (cache.peers_.size() == kPeersMax) return broken("it has too many peers");
+    if (cache.peers_.size() == kMaxPeers) return broken("it has too many peers");
     const auto kept = static_cast<uint32_t>(std::min<uint64_t>(*successes, settings.successes_max));
     if (!cache.peers_.emplace(*place, Peer{{static_cast<int64_t>(*seen) * kMillisecond}, kept}).second) {
       return broken("it lists a peer twice");

@@ -25,8 +25,8 @@ struct PeerCacheSettings {
 
 class PeerCache {
  public:
-  static constexpr std::size_t kPeersMax = 256;
-  static constexpr std::size_t kBytesMax = 128 * 1024;
+  static constexpr std::size_t kMaxPeers = 256;
+  static constexpr std::size_t kMaxBytes = 128 * 1024;
 
   explicit PeerCache(PeerCacheSettings settings = {}) : settings_(settings) {}
 

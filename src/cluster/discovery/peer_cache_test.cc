@@ -76,7 +76,7 @@ TEST(PeerCache, it_is_bounded_and_forgets_who_was_seen_longest_ago) {
   for (int i = 0; i < 300; ++i) cache.succeeded(at(i), {"host-" + std::to_string(i), 9000});
   cache.succeeded(at(300), {std::string(300, 'x'), 9000});
   cache.succeeded(at(300), {"two\nlines", 9000});
-  EXPECT_EQ(cache.size(), PeerCache::kPeersMax);
+  EXPECT_EQ(cache.size(), PeerCache::kMaxPeers);
   EXPECT_EQ(cache.stale(at(100'000)).back().host, "host-44");
   EXPECT_TRUE(PeerCache::decode(cache.encode()));
 }

@@ -47,10 +47,10 @@ const char* to_string(UpdateKind kind);
 // The members whose own probes a member did not answer: a small set.
 class Accusers {
  public:
-  static constexpr std::size_t kMax = 8;
+  static constexpr std::size_t kMaxMarks = 8;
   // True when it was not in the set and there was room.
   bool add(AccuserMark mark) {
-    if (size_ == kMax || contains(mark)) return false;
+    if (size_ == kMaxMarks || contains(mark)) return false;
     marks_[size_++] = mark;
     return true;
   }
@@ -61,7 +61,7 @@ class Accusers {
   const AccuserMark* end() const { return marks_.data() + size_; }
 
  private:
-  std::array<AccuserMark, kMax> marks_{};
+  std::array<AccuserMark, kMaxMarks> marks_{};
   uint8_t size_ = 0;
 };
 

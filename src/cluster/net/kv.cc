@@ -189,7 +189,7 @@ Status Database::change(const KvChange& change) {
 Status Database::put(const std::vector<KvChange>& changes) {
   if (broken_) return fail(Errc::kIo, "'{}' is closed after an earlier failure", path_);
   for (const KvChange& one : changes) {
-    if (one.key.size() > Kv::kKeyBytesMax || (one.value && one.value->size() > Kv::kValueBytesMax)) {
+    if (one.key.size() > Kv::kMaxKeyBytes || (one.value && one.value->size() > Kv::kMaxValueBytes)) {
       return fail(Errc::kTooLarge, "the value for '{}' is too large to store", one.key.substr(0, 64));
     }
   }

@@ -24,8 +24,8 @@ struct KvChange {
 class Kv {
  public:
   // Of keys and of values; a change beyond them is kTooLarge, and nothing of it is done.
-  static constexpr std::size_t kKeyBytesMax = 512;
-  static constexpr std::size_t kValueBytesMax = 1u << 20;
+  static constexpr std::size_t kMaxKeyBytes = 512;
+  static constexpr std::size_t kMaxValueBytes = 1u << 20;
 
   virtual ~Kv() = default;
   // kInvalid when the stored value is damaged: its owner must not take it for a missing one.

@@ -13,10 +13,10 @@ namespace {
 using wire::Role;
 using Kind = SettingSpec::Kind;
 
-constexpr std::size_t kVotersMax = 9;
+constexpr std::size_t kMaxVoters = 9;
 // In a scored vote every node sends to every node: beyond that an election is mostly messages.
-constexpr std::size_t kScoredVotersMax = 100;
-static_assert(kScoredVotersMax <= vote::kMaxNodes);
+constexpr std::size_t kMaxScoredVoters = 100;
+static_assert(kMaxScoredVoters <= vote::kMaxNodes);
 
 using C = NodeConfig;
 using V = VoteChoice;
@@ -300,7 +300,7 @@ class Check {
   }
 
   void voters(const NodeConfig& config) {
-    majority_of("voters", config.voters, config.votes_by_score() ? kScoredVotersMax : kVotersMax, "elections");
+    majority_of("voters", config.voters, config.votes_by_score() ? kMaxScoredVoters : kMaxVoters, "elections");
     if (!config.delegates() && config.role != Role::kWorker && config.voters.empty()) {
       complain("voters", "'voters' is missing, but this cluster elects its leader itself",
                "name all nodes that vote, the same everywhere: voters: [m1, m2, m3]");
@@ -317,7 +317,7 @@ class Check {
   void jobs(const NodeConfig& config) {
     if (config.role == Role::kWorker) return;
     if (settings_.given("replicas")) {
-      majority_of("replicas", config.replicas, kVotersMax, "each change of a job");
+      majority_of("replicas", config.replicas, kMaxVoters, "each change of a job");
       if (!config.voters.empty() && !config.votes_by_score()) {
         complain("replicas", "'replicas' is for clusters without voters: otherwise the voters store the jobs",
                  "remove it");
@@ -467,7 +467,7 @@ std::optional<NodeConfig> node_config(const Settings& settings, const std::strin
   if (!settings.given("name")) config.name = host_name;
   if (config.leadership.empty()) config.leadership = kQuorum;
   if (config.jobs.empty()) config.jobs = kQuorum;
-  if (!settings.given("replicas") && config.voters.size() <= kVotersMax) config.replicas = config.voters;
+  if (!settings.given("replicas") && config.voters.size() <= kMaxVoters) config.replicas = config.voters;
   if (config.store_lease <= Duration::zero()) config.store_lease = usual_store_lease(config.profile);
   if (!config.context.manager.empty()) config.context.serves = true;
   const context_lead::ContextSettings& contexts = config.context.settings;

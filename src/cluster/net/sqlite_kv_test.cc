@@ -70,7 +70,7 @@ TEST_F(SqliteKvTest, lists_what_begins_with_a_prefix_in_order) {
 
 TEST_F(SqliteKvTest, changes_that_cannot_all_be_made_are_not_made_at_all) {
   auto kv = open();
-  const Status done = put(*kv, {{"a", "1"}, {"b", std::string(Kv::kValueBytesMax + 1, 'x')}});
+  const Status done = put(*kv, {{"a", "1"}, {"b", std::string(Kv::kMaxValueBytes + 1, 'x')}});
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().code, Errc::kTooLarge);
   EXPECT_EQ(get(*kv, "a"), std::nullopt);

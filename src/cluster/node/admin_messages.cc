@@ -17,7 +17,7 @@ using cluster::VoteView;
 namespace {
 
 constexpr Rule kNodeName =
-    text(wire::kNameMax, "name of a node: 1 to 64 letters, digits, '-', '_' and '.'", &wire::is_name, "abcXYZ019-_.");
+    text(wire::kMaxName, "name of a node: 1 to 64 letters, digits, '-', '_' and '.'", &wire::is_name, "abcXYZ019-_.");
 // For people, in an answer. The writer cuts it, so that no long trouble hides the rest.
 constexpr Rule kWords = cut(4096);
 // Below zero it says nothing, and counts as none.
@@ -55,7 +55,7 @@ constexpr auto kDescription<ChangeVoters> = describe<ChangeVoters>("a change of 
 template <>
 constexpr auto kDescription<AskSecrets> = describe<AskSecrets, &wrong_secret>(
     "an act on secrets", field<&AskSecrets::act>(1, one_of(4)),
-    field<&AskSecrets::text>(2, or_empty(text(wire::kSecretMax, wire::kSecretMin))), field<&AskSecrets::id>(3));
+    field<&AskSecrets::text>(2, or_empty(text(wire::kMaxSecret, wire::kMinSecret))), field<&AskSecrets::id>(3));
 template <>
 constexpr auto kDescription<Drain> = describe<Drain>("a request to drain a worker");
 template <>
@@ -80,7 +80,7 @@ constexpr auto kDescription<AdminRequest> =
         alternative<Drain, AdminRequest>(8, "drain"), alternative<AskVotes, AdminRequest>(9, "votes"),
         alternative<CallElection, AdminRequest>(10, "elect"), alternative<AskManagers, AdminRequest>(11, "managers"),
         alternative<ChangeManagers, AdminRequest>(12, "manager"))
-        .within(kAdminRequestMax, Errc::kInvalid);
+        .within(kMaxAdminRequest, Errc::kInvalid);
 
 // --- what is answered ------------------------------------------------------------------------------------------------
 
@@ -129,7 +129,7 @@ constexpr auto kDescription<ManagersView> = describe<ManagersView>(
 
 template <>
 constexpr auto kDescription<SecretsAnswer> =
-    describe<SecretsAnswer>("the secrets", field<&SecretsAnswer::ids>(1, list(wire::Keyring::kMost)));
+    describe<SecretsAnswer>("the secrets", field<&SecretsAnswer::ids>(1, list(wire::Keyring::kMaxSecrets)));
 
 using Candidate = VoteView::Node;
 template <>
@@ -232,7 +232,7 @@ constexpr auto kDescription<AdminAnswer> =
         alternative<LeaderView, AdminAnswer>(2, "leader"), alternative<QuorumView, AdminAnswer>(3, "quorum"),
         alternative<SecretsAnswer, AdminAnswer>(4, "secrets"), alternative<std::string, AdminAnswer>(5, "done", kWords),
         alternative<VotesAnswer, AdminAnswer>(6, "votes"), alternative<ManagersView, AdminAnswer>(7, "managers"))
-        .within(wire::kFrameMax);
+        .within(wire::kMaxFrame);
 
 template <>
 const Message& message_of<AdminRequest>() {

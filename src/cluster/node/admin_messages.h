@@ -13,7 +13,7 @@
 
 namespace bellwether::node {
 
-inline constexpr std::size_t kAdminRequestMax = 4096;  // bytes
+inline constexpr std::size_t kMaxAdminRequest = 4096;  // bytes
 
 struct AskMembers {};
 struct AskLeader {};

@@ -98,7 +98,7 @@ TEST_F(AdminServiceTest, invalid_requests_reach_no_control) {
   EXPECT_THAT(refusal(secret), HasSubstr("expected 0 to 3"));
   EXPECT_THAT(service.answer("", "ops").error().message, HasSubstr("does not know"));
   EXPECT_FALSE(service.answer("\xff\xff", "ops"));
-  EXPECT_THAT(service.answer(std::string(kAdminRequestMax + 1, 'x'), "ops").error().message,
+  EXPECT_THAT(service.answer(std::string(kMaxAdminRequest + 1, 'x'), "ops").error().message,
               HasSubstr("the limit is 4096"));
   EXPECT_THAT(kernel.acts, IsEmpty());
   EXPECT_THAT(kernel.audited, IsEmpty());

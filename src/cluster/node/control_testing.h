@@ -55,7 +55,7 @@ class FakeControl final : public NodeControl {
     return act((add ? "add manager " : "remove manager ") + name);
   }
   Result<std::string> learn_secret(std::string secret) override {
-    check(secret.size() >= wire::kSecretMin && secret.size() <= wire::kSecretMax, "a secret has its length");
+    check(secret.size() >= wire::kMinSecret && secret.size() <= wire::kMaxSecret, "a secret has its length");
     learned = std::move(secret);
     return act("learn");
   }

@@ -18,7 +18,7 @@ std::string plain_or_nothing(std::string_view text) {
   std::string out(text);
   return text.size() <= kMaxSoftware && printable(out) == out ? out : std::string();
 }
-constexpr Rule kPeerName = fitted(wire::kNameMax, &name_or_nothing);
+constexpr Rule kPeerName = fitted(wire::kMaxName, &name_or_nothing);
 
 }  // namespace
 

@@ -81,7 +81,7 @@ Result<std::vector<signature::PublicKey>> read_file(const std::string& path) {
   struct stat status {};
   if (::fstat(fileno(file.get()), &status) != 0) return fail_errno(errno, fmt::format("cannot read '{}'", path));
   BW_RETURN_IF_ERROR(check_owners(path, status));
-  std::string text(signature::kKeyFileBytesMax + 1, '\0');
+  std::string text(signature::kMaxKeyFileBytes + 1, '\0');
   text.resize(std::fread(text.data(), 1, text.size(), file.get()));
   if (std::ferror(file.get()) != 0) return fail_errno(errno, fmt::format("cannot read '{}'", path));
   return signature::read_public_keys(text, path);
@@ -110,7 +110,7 @@ Result<std::string> read_secret_file(const std::string& path) {
   if (fd < 0) return fail_errno(errno, fmt::format("the secret in '{}'", path));
   struct stat status {};
   const bool looked = ::fstat(fd, &status) == 0;
-  std::string text(wire::kSecretMax + 2, '\0');
+  std::string text(wire::kMaxSecret + 2, '\0');
   const ssize_t size = ::read(fd, text.data(), text.size());
   ::close(fd);
   if (!looked || size < 0) return fail(Errc::kIo, "the secret in '{}' cannot be read", path);

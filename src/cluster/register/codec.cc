@@ -46,7 +46,7 @@ constexpr Rule kKey = not_empty(text(kMaxKeyBytes));
 constexpr Rule kValue = text(kMaxValueBytes);
 constexpr Rule kKnownFence = at_most(UINT64_MAX / 2);  // so that a next one always exists
 constexpr Rule kWhy = fitted(kMaxWhyBytes, &fit_why);
-constexpr Rule kReplicas = list(kMaxReplicas, text(wire::kNameMax, "name of a node", &wire::is_name, "abz09-"));
+constexpr Rule kReplicas = list(kMaxReplicas, text(wire::kMaxName, "name of a node", &wire::is_name, "abz09-"));
 constexpr Rule kPiece = at_most(static_cast<uint32_t>(blobs::kMaxPieces - 1));
 
 }  // namespace

@@ -133,7 +133,7 @@ namespace {
 
 constexpr Rule kKeyTerm = at_most(uint64_t{1} << 48);  // beyond what elections can reach
 constexpr Rule kShares = at_most(secret::kMaxKeyShares);
-constexpr Rule kName = text(wire::kNameMax, "name", &wire::is_name, "aZ0._-");
+constexpr Rule kName = text(wire::kMaxName, "name", &wire::is_name, "aZ0._-");
 constexpr Rule kSealed = text(secret::kMaxKeyShareBytes + wire::kTagBytes, wire::kTagBytes + 1);
 
 std::string_view keyless(const KeyShareAnswer& of) { return of.key == BoxPublicKey{} ? "no key" : ""; }

@@ -11,14 +11,14 @@ namespace bellwether::wire {
 namespace {
 
 constexpr uint8_t kFormat = 1;
-constexpr std::size_t kAnswersMax = 64;
+constexpr std::size_t kMaxAnswers = 64;
 constexpr std::string_view kInfo = "bellwether envelope 1";
 
-using Also = std::array<std::byte, kHeaderBytes + kAnswersMax>;
+using Also = std::array<std::byte, kHeaderBytes + kMaxAnswers>;
 
 // The data that is authenticated beside the text.
 Bytes also(Also& into, Bytes header, Bytes answers) {
-  check(answers.size() <= kAnswersMax, "what is answered is a digest");
+  check(answers.size() <= kMaxAnswers, "what is answered is a digest");
   std::memcpy(into.data(), header.data(), kHeaderBytes);
   if (!answers.empty()) std::memcpy(into.data() + kHeaderBytes, answers.data(), answers.size());
   return Bytes(into).first(kHeaderBytes + answers.size());

@@ -16,7 +16,7 @@ FrameCut cut_frame(Bytes bytes, std::size_t limit) {
 }
 
 void StreamSealer::seal(MutableBytes frame) {
-  check(frame.size() > kStreamOverhead && frame.size() <= kLengthBytes + kStreamFrameMax, "a frame has a text");
+  check(frame.size() > kStreamOverhead && frame.size() <= kLengthBytes + kMaxStreamFrame, "a frame has a text");
   store_be(frame.data(), static_cast<uint32_t>(frame.size() - kLengthBytes));
   const MutableBytes text = frame.subspan(kLengthBytes, frame.size() - kStreamOverhead);
   aead_.seal(next_++, frame.first(kLengthBytes), text, frame.last<kTagBytes>());

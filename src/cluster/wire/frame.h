@@ -15,7 +15,7 @@
 namespace bellwether::wire {
 
 inline constexpr std::size_t kLengthBytes = 4;
-inline constexpr std::size_t kFrameMax = 1024 * 1024;  // default limit of one frame's bytes
+inline constexpr std::size_t kMaxFrame = 1024 * 1024;  // default limit of one frame's bytes
 
 struct FrameCut {
   enum class Kind : uint8_t { kFrame, kMore, kRefused };
@@ -26,7 +26,7 @@ struct FrameCut {
 };
 
 // Looks for one whole frame at the front of `bytes`; its payload follows the length.
-FrameCut cut_frame(Bytes bytes, std::size_t limit = kFrameMax);
+FrameCut cut_frame(Bytes bytes, std::size_t limit = kMaxFrame);
 
 inline Bytes frame_payload(Bytes bytes, const FrameCut& cut) {
   return bytes.subspan(kLengthBytes, cut.consumed - kLengthBytes);
@@ -43,8 +43,8 @@ inline MutableBytes frame_payload(MutableBytes bytes, const FrameCut& cut) {
 inline constexpr std::size_t kStreamOverhead = kLengthBytes + kTagBytes;
 // The most that a frame of an established connection carries. A bigger message goes in pieces, between which a more
 // urgent one finds its place.
-inline constexpr std::size_t kStreamTextMax = 16 * 1024 + 64;
-inline constexpr std::size_t kStreamFrameMax = kStreamTextMax + kTagBytes;  // without the length
+inline constexpr std::size_t kMaxStreamText = 16 * 1024 + 64;
+inline constexpr std::size_t kMaxStreamFrame = kMaxStreamText + kTagBytes;  // without the length
 
 class StreamSealer {
  public:

@@ -25,7 +25,7 @@ TEST(Frame, a_length_of_zero_is_refused) {
 TEST(Frame, a_length_above_the_limit_is_refused_before_its_bytes_come) {
   const auto at_limit = cut_frame(from_hex("00100000"));
   EXPECT_EQ(at_limit.kind, FrameCut::Kind::kMore);
-  EXPECT_EQ(at_limit.needed, kFrameMax + kLengthBytes);
+  EXPECT_EQ(at_limit.needed, kMaxFrame + kLengthBytes);
   const auto above = cut_frame(from_hex("00100001"));
   EXPECT_EQ(above.kind, FrameCut::Kind::kRefused);
   EXPECT_EQ(above.refusal, Refusal::kOversized);

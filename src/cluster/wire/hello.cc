@@ -30,14 +30,14 @@ using wire::RefusedText;
 
 namespace {
 
-constexpr Rule kName = text(wire::kNameMax, "name", &wire::is_name, "aZ0._-");
+constexpr Rule kName = text(wire::kMaxName, "name", &wire::is_name, "aZ0._-");
 
-template <std::size_t kMost>
+template <std::size_t kMaxBytes>
 std::string shown(std::string_view text) {
-  return printable(text.substr(0, kMost));
+  return printable(text.substr(0, kMaxBytes));
 }
-template <std::size_t kMost>
-constexpr Rule kShown = fitted(kMost, &shown<kMost>);
+template <std::size_t kMaxBytes>
+constexpr Rule kShown = fitted(kMaxBytes, &shown<kMaxBytes>);
 
 }  // namespace
 
@@ -50,17 +50,17 @@ constexpr auto kDescription<Announced> =
     describe<Announced>(
         "a hello", field<&Announced::version>(1), field<&Announced::identity, &Identity::cluster>(2, kName),
         field<&Announced::identity, &Identity::environment>(3, kName),
-        field<&Announced::identity, &Identity::role>(4, text(wire::kNameMax, "role")),
+        field<&Announced::identity, &Identity::role>(4, text(wire::kMaxName, "role")),
         field<&Announced::identity, &Identity::datacenter>(5, kName),
         field<&Announced::identity, &Identity::node>(6, kName), field<&Announced::software>(7, kShown<128>),
-        field<&Announced::session>(9), field<&Announced::requests_max>(10, between(1U, wire::kRequestsMax)))
-        .within(wire::kHelloMax);
+        field<&Announced::session>(9), field<&Announced::requests_max>(10, between(1U, wire::kMaxRequests)))
+        .within(wire::kMaxHello);
 
 template <>
 constexpr auto kDescription<RefusedText> =
-    describe<RefusedText>("a refusal", field<&RefusedText::reason>(1, kShown<wire::kNameMax>),
+    describe<RefusedText>("a refusal", field<&RefusedText::reason>(1, kShown<wire::kMaxName>),
                           field<&RefusedText::detail>(2, kShown<512>))
-        .within(wire::kHelloMax);
+        .within(wire::kMaxHello);
 
 template <>
 const Message& message_of<Announced>() {

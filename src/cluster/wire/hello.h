@@ -27,8 +27,8 @@ extern const ProtocolVersion kVersion;
 
 std::string to_string(ProtocolVersion version);
 
-inline constexpr std::size_t kHelloMax = 4096;  // bytes of a hello, a welcome or a refusal, sealed
-inline constexpr uint32_t kRequestsMax = 65'536;
+inline constexpr std::size_t kMaxHello = 4096;  // bytes of a hello, a welcome or a refusal, sealed
+inline constexpr uint32_t kMaxRequests = 65'536;
 
 struct Announced {
   Identity identity;

@@ -36,7 +36,7 @@ bool is_name(std::string_view text) {
     const char low = ascii_lower(c);
     return (low >= 'a' && low <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
   };
-  return !text.empty() && text.size() <= kNameMax && std::all_of(text.begin(), text.end(), good);
+  return !text.empty() && text.size() <= kMaxName && std::all_of(text.begin(), text.end(), good);
 }
 
 Status check_identity(const Identity& identity) {

@@ -53,7 +53,7 @@ struct Identity {
   bool operator==(const Identity&) const = default;
 };
 
-inline constexpr std::size_t kNameMax = 64;
+inline constexpr std::size_t kMaxName = 64;
 
 // A name of a cluster, environment, datacenter or node: 1 to 64 of a-z, A-Z, 0-9, '.', '_' and '-'.
 bool is_name(std::string_view text);

@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::size_t kSecureHeap = 64 * 1024;  // OpenSSL's heap that is locked and left out of core dumps
 constexpr std::size_t kSmallest = 32;
-constexpr std::size_t kDistinctMin = 6;
-constexpr std::size_t kUnitMax = 8;
+constexpr std::size_t kMinDistinct = 6;
+constexpr std::size_t kMaxUnit = 8;
 
 std::byte* allocate(std::size_t size) {
   static const int ready =
@@ -37,7 +37,7 @@ std::size_t distinct_characters(std::string_view text) {
 
 // "abcabcabc…": a short unit again and again.
 bool repeats(std::string_view text) {
-  for (std::size_t unit = 1; unit <= kUnitMax; ++unit) {
+  for (std::size_t unit = 1; unit <= kMaxUnit; ++unit) {
     bool same = true;
     for (std::size_t i = unit; same && i < text.size(); ++i) same = text[i] == text[i - unit];
     if (same) return true;
@@ -79,9 +79,9 @@ bool only_well_known_words(std::string_view text) {
 }
 
 const char* weakness(std::string_view text) {
-  if (text.size() < kSecretMin) return "it is shorter than 16 characters";
-  if (text.size() > kSecretMax) return "it is longer than 1024 characters";
-  if (distinct_characters(text) < kDistinctMin) return "it has too few different characters";
+  if (text.size() < kMinSecret) return "it is shorter than 16 characters";
+  if (text.size() > kMaxSecret) return "it is longer than 1024 characters";
+  if (distinct_characters(text) < kMinDistinct) return "it has too few different characters";
   if (repeats(text)) return "it repeats a short piece";
   if (counts_up_or_down(text)) return "it counts or follows the alphabet";
   if (only_well_known_words(text)) return "it consists of well-known words";
@@ -133,7 +133,7 @@ Keyring::Keyring(Secret first) {
 Result<KeyId> Keyring::learn(Secret secret) {
   const KeyId id = id_of(secret);
   if (knows(id)) return id;
-  if (entries_.size() == kMost) {
+  if (entries_.size() == kMaxSecrets) {
     return fail(Errc::kExhausted, "this node knows four secrets, the limit; forget an old one first");
   }
   entries_.push_back({id, std::move(secret)});

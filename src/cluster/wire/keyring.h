@@ -15,8 +15,8 @@
 
 namespace bellwether::wire {
 
-inline constexpr std::size_t kSecretMin = 16;  // characters
-inline constexpr std::size_t kSecretMax = 1024;
+inline constexpr std::size_t kMinSecret = 16;  // characters
+inline constexpr std::size_t kMaxSecret = 1024;
 
 // The secret that the nodes of a cluster share. It is refused when it is short or easy to guess, kept in memory that is
 // not swapped and not dumped where the system allows, wiped when it ends, and never printed.
@@ -42,7 +42,7 @@ using KeyId = uint32_t;
 
 class Keyring {
  public:
-  static constexpr std::size_t kMost = 4;  // secrets
+  static constexpr std::size_t kMaxSecrets = 4;  // secrets
 
   // `first` is in use.
   explicit Keyring(Secret first);

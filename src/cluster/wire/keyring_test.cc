@@ -29,7 +29,7 @@ TEST(Secret, weak_ones_are_refused) {
   EXPECT_THAT(refused("98765432109876543210x"), HasSubstr("counts"));
   EXPECT_THAT(refused("Password-Changeme-2026"), HasSubstr("well-known words"));
   EXPECT_THAT(refused("bellwether-secret-key!"), HasSubstr("well-known words"));
-  EXPECT_THAT(refused(std::string(kSecretMax + 1, 'x')), HasSubstr("longer than 1024"));
+  EXPECT_THAT(refused(std::string(kMaxSecret + 1, 'x')), HasSubstr("longer than 1024"));
 }
 
 TEST(Secret, ordinary_good_ones_are_taken) {

@@ -30,7 +30,7 @@ using MessageKind = MessageHeader::Kind;
 constexpr unsigned kSlotBits = 16;
 constexpr std::size_t kKeepBuffer = 64 * 1024;  // of a buffer for rare big messages
 // Messages that cannot be refused (answers without a body, pongs) may exceed the bytes of their class by this.
-constexpr std::size_t kBareMax = 512 * 1024;
+constexpr std::size_t kMaxBare = 512 * 1024;
 
 std::size_t slot_of(RequestId id) { return id & ((1U << kSlotBits) - 1); }
 
@@ -136,8 +136,8 @@ std::size_t OutQueue::pop_piece(Instant now, MutableBytes out) {
 }
 
 Session::Session(const SessionLimits& limits, uint32_t peer_takes, Instant now) : limits_(limits), heard_(now) {
-  limits_.asking_max = std::min({limits_.asking_max, peer_takes, kRequestsMax});
-  limits_.serving_max = std::min(limits_.serving_max, kRequestsMax);
+  limits_.asking_max = std::min({limits_.asking_max, peer_takes, kMaxRequests});
+  limits_.serving_max = std::min(limits_.serving_max, kMaxRequests);
 }
 
 bool Session::fits(Priority priority, std::size_t bytes) const {
@@ -164,7 +164,7 @@ Status Session::queue(MessageHeader header, Instant expires, Bytes body, bool co
 
 void Session::queue_bare(MessageKind kind, Priority priority, RequestId id, uint16_t type) {
   const auto i = static_cast<std::size_t>(priority);
-  if (queues_[i].size() > limits_.queued_max[i] + kBareMax) {
+  if (queues_[i].size() > limits_.queued_max[i] + kMaxBare) {
     overrun_ = true;
     return;
   }
@@ -362,7 +362,7 @@ std::size_t Session::queued_bytes() const {
 
 std::size_t Session::next_frame(Instant now, MutableBytes out) {
   for (OutQueue& queue : queues_) {
-    const std::size_t size = queue.empty() ? 0 : queue.pop_piece(now, out.first(std::min(out.size(), kStreamTextMax)));
+    const std::size_t size = queue.empty() ? 0 : queue.pop_piece(now, out.first(std::min(out.size(), kMaxStreamText)));
     if (size > 0) return size;
   }
   return 0;

@@ -185,7 +185,7 @@ class Session {
   // Takes the text of one frame. Anything but kNone: the peer breaks the protocol, and the caller must close the
   // connection.
   Refusal receive(Instant now, Bytes text, Inbound& inbound);
-  // Writes the text of the next frame to send into `out` (at most kStreamTextMax are used) and returns its size; 0:
+  // Writes the text of the next frame to send into `out` (at most kMaxStreamText are used) and returns its size; 0:
   // nothing waits.
   std::size_t next_frame(Instant now, MutableBytes out);
   bool wants_to_send() const;

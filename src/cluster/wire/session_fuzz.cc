@@ -83,7 +83,7 @@ class Run {
   }
 
   void send() {
-    std::vector<std::byte> out(kStreamTextMax);
+    std::vector<std::byte> out(kMaxStreamText);
     const std::size_t size = session_.next_frame(now_, out);
     if (size == 0) return;
     Inbound inbound;

@@ -28,7 +28,7 @@ struct Heard {
 class SessionTest : public testing::Test {
  protected:
   static std::vector<std::byte> frame(Session& from, Instant now = at_ms(0)) {
-    std::vector<std::byte> text(kStreamTextMax);
+    std::vector<std::byte> text(kMaxStreamText);
     text.resize(from.next_frame(now, text));
     return text;
   }
@@ -330,7 +330,7 @@ RC_GTEST_PROP(Session, every_request_ends_exactly_once_whatever_happens, ()) {
   std::size_t asked = 0;
   std::size_t ended = 0;
   Instant now = at_ms(0);
-  std::vector<std::byte> text(kStreamTextMax);
+  std::vector<std::byte> text(kMaxStreamText);
   const auto carry_one = [&](Session& from, Session& to) {
     const std::size_t size = from.next_frame(now, text);
     Inbound inbound;

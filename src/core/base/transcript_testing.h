@@ -37,13 +37,13 @@ inline Lines lines_of(const std::string& text) {
 inline std::string difference(const std::string& expected, const std::string& found) {
   constexpr std::ptrdiff_t kBefore = 3;
   constexpr std::ptrdiff_t kShown = 12;
-  constexpr int kMost = 8;
+  constexpr int kMaxShown = 8;
   const Lines old_lines = lines_of(expected);
   const Lines new_lines = lines_of(found);
   std::string out;
   auto old_at = old_lines.begin();
   auto new_at = new_lines.begin();
-  for (int shown = 0; shown < kMost && (old_at != old_lines.end() || new_at != new_lines.end()); ++shown) {
+  for (int shown = 0; shown < kMaxShown && (old_at != old_lines.end() || new_at != new_lines.end()); ++shown) {
     const auto differ = std::mismatch(old_at, old_lines.end(), new_at, new_lines.end());
     if (differ.first == old_lines.end() && differ.second == new_lines.end()) break;
     const auto before = std::min(kBefore, differ.first - old_at);

@@ -64,7 +64,7 @@ ChunkedDecoder::Step ChunkedDecoder::decode(char* data, std::size_t size) {
 }
 
 Parse ChunkedDecoder::size_line(char c) {
-  if (++line_ > kLineMax) return Parse::kTooLarge;
+  if (++line_ > kMaxLine) return Parse::kTooLarge;
   if (state_ == State::kSize) {
     if (const int digit = hex_digit(c); digit >= 0) {
       if (++digits_ > 15) return Parse::kTooLarge;
@@ -91,7 +91,7 @@ Parse ChunkedDecoder::size_line(char c) {
 
 // Trailer fields are read over, and the empty line after them ends the body.
 Parse ChunkedDecoder::trailer(char c) {
-  if (++line_ > kTrailersMax) return Parse::kTooLarge;
+  if (++line_ > kMaxTrailers) return Parse::kTooLarge;
   if (c == '\n') {
     if (state_ != State::kTrailerLine) return Parse::kDone;
     state_ = State::kTrailer;

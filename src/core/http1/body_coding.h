@@ -15,8 +15,8 @@ namespace bellwether::http1 {
 // Chunked transfer coding (RFC 9112 §7.1), decoded in place and in any pieces.
 class ChunkedDecoder {
  public:
-  static constexpr std::size_t kLineMax = 4 * 1024;       // a chunk-size line with its extensions
-  static constexpr std::size_t kTrailersMax = 64 * 1024;  // all trailer fields
+  static constexpr std::size_t kMaxLine = 4 * 1024;       // a chunk-size line with its extensions
+  static constexpr std::size_t kMaxTrailers = 64 * 1024;  // all trailer fields
 
   void reset() { *this = ChunkedDecoder(); }
 

@@ -72,10 +72,10 @@ TEST(Chunked, sizes_lines_and_trailers_have_limits) {
   EXPECT_EQ(decode("fffffffffffffff\r\n").state, Parse::kMore);
   EXPECT_EQ(decode("ffffffffffffffff\r\n").state, Parse::kTooLarge);
   EXPECT_EQ(decode(std::string(16, '0') + "\r\n").state, Parse::kTooLarge);
-  const std::size_t line = ChunkedDecoder::kLineMax;
+  const std::size_t line = ChunkedDecoder::kMaxLine;
   EXPECT_EQ(decode("1;" + std::string(line - 3, 'e') + "\n").state, Parse::kMore);
   EXPECT_EQ(decode("1;" + std::string(line - 2, 'e') + "\n").state, Parse::kTooLarge);
-  const std::size_t trailers = ChunkedDecoder::kTrailersMax;
+  const std::size_t trailers = ChunkedDecoder::kMaxTrailers;
   EXPECT_EQ(decode("0\n" + std::string(trailers - 2, 't') + "\n\n").state, Parse::kDone);
   EXPECT_EQ(decode("0\n" + std::string(trailers - 1, 't') + "\n\n").state, Parse::kTooLarge);
 }

@@ -67,11 +67,11 @@ class Session {
   }
   // The TLS session with this origin, which its next connection resumes. Only the origins used last have one.
   std::shared_ptr<runtime::TlsSession> tls_session(const Origin& origin) {
-    constexpr std::size_t kMost = 8;
+    constexpr std::size_t kMaxSessions = 8;
     for (const auto& [known, session] : tls_sessions_) {
       if (known == &origin) return session;
     }
-    if (tls_sessions_.size() == kMost) tls_sessions_.erase(tls_sessions_.begin());
+    if (tls_sessions_.size() == kMaxSessions) tls_sessions_.erase(tls_sessions_.begin());
     return tls_sessions_.emplace_back(&origin, std::make_shared<runtime::TlsSession>()).second;
   }
   ~Session() { close_idle(); }

@@ -8,7 +8,7 @@ namespace bellwether::http1 {
 namespace {
 constexpr std::size_t kLargeHead = 64 * 1024 + ResponseBuffer::kBytes;
 // A body is received in pieces of at least this size, wherever its head ended.
-constexpr std::size_t kPieceMin = 4096;
+constexpr std::size_t kMinPiece = 4096;
 }  // namespace
 
 MutableBytes ResponseReader::space() {
@@ -86,7 +86,7 @@ ResponseReader::State ResponseReader::parse_head() {
   }
   chunked_.reset();
   const State state = consume_body(fresh);
-  if (state == State::kMore && area_size_ - filled_ < kPieceMin && filled_ == body_start_) {
+  if (state == State::kMore && area_size_ - filled_ < kMinPiece && filled_ == body_start_) {
     // Next to no room behind the head: receive the body elsewhere, the head stays where it is.
     buffer_->large_head.resize(kLargeHead + ResponseBuffer::kSlack);
     if (area_ != buffer_->large_head.data()) {
@@ -141,7 +141,7 @@ bool ResponseReader::keep_in_area(std::size_t count) {
   }
   filled_ += count;
   if (filled_ - body_start_ + (spilled_ ? buffer_->spill.size() : 0) > body_bytes_max_) return false;
-  if (area_size_ - filled_ >= kPieceMin) return true;
+  if (area_size_ - filled_ >= kMinPiece) return true;
   if (!spilled_) buffer_->spill.clear();
   spilled_ = true;
   buffer_->spill.append(area_ + body_start_, filled_ - body_start_);

@@ -196,7 +196,7 @@ void CookieJar::store(std::string_view set_cookie, std::string_view host, std::s
   const std::string_view pair = set_cookie.substr(0, set_cookie.find(';'));
   std::string_view attributes = set_cookie.substr(pair.size());
   const std::size_t equals = pair.find('=');
-  if (equals == std::string_view::npos || pair.size() > kCookieBytesMax) return;
+  if (equals == std::string_view::npos || pair.size() > kMaxCookieBytes) return;
   Cookie cookie;
   cookie.name = std::string(trim(pair.substr(0, equals)));
   cookie.value = std::string(trim(pair.substr(equals + 1)));
@@ -215,7 +215,7 @@ void CookieJar::store(std::string_view set_cookie, std::string_view host, std::s
     const std::size_t eq = item.find('=');
     const std::string_view name = trim(item.substr(0, eq));
     const std::string_view value = eq == std::string_view::npos ? std::string_view{} : trim(item.substr(eq + 1));
-    if (value.size() > kAttributeBytesMax) continue;
+    if (value.size() > kMaxAttributeBytes) continue;
     if (iequals(name, "secure")) {
       cookie.secure = true;
     } else if (iequals(name, "path")) {
@@ -257,9 +257,9 @@ void CookieJar::store(std::string_view set_cookie, std::string_view host, std::s
     return;
   }
   if (expired) return;
-  if (cookies_->size() == kCookiesMax) {
+  if (cookies_->size() == kMaxCookies) {
     std::erase_if(*cookies_, [now](const Cookie& one) { return one.expires_ns <= now.unix_ns; });
-    if (cookies_->size() == kCookiesMax) cookies_->erase(cookies_->begin());
+    if (cookies_->size() == kMaxCookies) cookies_->erase(cookies_->begin());
   }
   cookies_->push_back(std::move(cookie));
 }

@@ -12,9 +12,9 @@ namespace bellwether::http1 {
 
 class CookieJar {
  public:
-  static constexpr std::size_t kCookieBytesMax = 4096;     // name and value
-  static constexpr std::size_t kAttributeBytesMax = 1024;  // a longer path, domain or date is ignored
-  static constexpr std::size_t kCookiesMax = 300;          // the expired ones make room, then the oldest
+  static constexpr std::size_t kMaxCookieBytes = 4096;     // name and value
+  static constexpr std::size_t kMaxAttributeBytes = 1024;  // a longer path, domain or date is ignored
+  static constexpr std::size_t kMaxCookies = 300;          // the expired ones make room, then the oldest
 
   CookieJar();
   ~CookieJar();

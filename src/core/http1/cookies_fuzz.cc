@@ -23,7 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
     for (const char c : header)
       check((static_cast<unsigned char>(c) >= ' ' && c != '\x7f') || c == '\t', "fit to send");
     check(!jar.empty() || header.empty(), "an empty jar sends nothing");
-    check(header.size() <= CookieJar::kCookiesMax * (CookieJar::kCookieBytesMax + 2), "within the limits");
+    check(header.size() <= CookieJar::kMaxCookies * (CookieJar::kMaxCookieBytes + 2), "within the limits");
     own += header;
   }
   std::string foreign;

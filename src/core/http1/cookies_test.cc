@@ -35,8 +35,8 @@ TEST(Cookies, a_cookie_goes_back_to_the_host_that_set_it) {
 
 TEST(Cookies, what_is_none_is_ignored) {
   for (const char* text : {"", "a", "=1", " =1", ";a=1", "a;b=1"}) EXPECT_EQ(back(text), "") << text;
-  EXPECT_EQ(back("a=" + std::string(CookieJar::kCookieBytesMax - 2, 'x')).size(), CookieJar::kCookieBytesMax);
-  EXPECT_EQ(back("a=" + std::string(CookieJar::kCookieBytesMax - 1, 'x')), "");
+  EXPECT_EQ(back("a=" + std::string(CookieJar::kMaxCookieBytes - 2, 'x')).size(), CookieJar::kMaxCookieBytes);
+  EXPECT_EQ(back("a=" + std::string(CookieJar::kMaxCookieBytes - 1, 'x')), "");
 }
 
 TEST(Cookies, control_characters_are_never_sent) {
@@ -222,7 +222,7 @@ TEST(Cookies, pairs_that_a_response_sets_are_taken_from_a_field) {
 TEST_F(CookiesInJar, expired_ones_make_room_first) {
   jar.store("old=1", "h", "/", kNow);
   jar.store("gone=1; Max-Age=5", "h", "/", kNow);
-  for (std::size_t i = 2; i <= CookieJar::kCookiesMax; ++i) {
+  for (std::size_t i = 2; i <= CookieJar::kMaxCookies; ++i) {
     jar.store("c" + std::to_string(i) + "=1", "h", "/", after(10));
   }
   EXPECT_TRUE(sent(jar, "h", "/", false, after(10)).starts_with("old=1; c2=1"));
@@ -255,7 +255,7 @@ TEST_F(CookiesInJar, clear_forgets_all) {
 }
 
 TEST_F(CookiesInJar, the_oldest_makes_room) {
-  for (std::size_t i = 0; i <= CookieJar::kCookiesMax; ++i) jar.store("c" + std::to_string(i) + "=1", "h", "/", kNow);
+  for (std::size_t i = 0; i <= CookieJar::kMaxCookies; ++i) jar.store("c" + std::to_string(i) + "=1", "h", "/", kNow);
   const std::string all = sent(jar, "h", "/");
   EXPECT_EQ(all.find("c0=1"), std::string::npos);
   EXPECT_NE(all.find("c1=1"), std::string::npos);

@@ -10,8 +10,8 @@
 namespace bellwether::http1 {
 namespace {
 
-constexpr std::size_t kFieldBytesMax = 4096;
-constexpr std::size_t kParametersMax = 64;
+constexpr std::size_t kMaxFieldBytes = 4096;
+constexpr std::size_t kMaxParameters = 64;
 
 struct Parameter {
   std::string scheme;
@@ -114,7 +114,7 @@ void take(const Parameter& one, DigestChallenge& challenge, bool& has_qop) {
 }
 
 void read_field(std::string_view text, std::vector<DigestChallenge>& out) {
-  if (text.size() > kFieldBytesMax) return;
+  if (text.size() > kMaxFieldBytes) return;
   ChallengeReader reader(text);
   Parameter one;
   unsigned number = 0;
@@ -126,7 +126,7 @@ void read_field(std::string_view text, std::vector<DigestChallenge>& out) {
     challenge = {};
     has_qop = false;
   };
-  for (std::size_t n = 0; n < kParametersMax && reader.next(one); ++n) {
+  for (std::size_t n = 0; n < kMaxParameters && reader.next(one); ++n) {
     if (reader.number() != number) finish();
     number = reader.number();
     is_digest = iequals(one.scheme, "Digest");

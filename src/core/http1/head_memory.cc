@@ -33,7 +33,7 @@ void HeadMemory::recall(std::string_view input, ResponseHead& out) const {
 }
 
 void HeadMemory::remember(std::string_view head, bool head_request, const ResponseHead& read) {
-  if (head.size() > kBytesMax || read.field_count > kFieldsMax) return;
+  if (head.size() > kMaxBytes || read.field_count > kMaxFields) return;
   const auto place = [head](std::string_view part) {
     const std::size_t at = part.empty() ? 0 : static_cast<std::size_t>(part.data() - head.data());
     return Place{static_cast<uint16_t>(at), static_cast<uint16_t>(part.size())};

@@ -19,8 +19,8 @@ class HeadMemory {
 
  private:
   // Heads beyond these are read each time.
-  static constexpr std::size_t kBytesMax = 1024;
-  static constexpr std::size_t kFieldsMax = 32;
+  static constexpr std::size_t kMaxBytes = 1024;
+  static constexpr std::size_t kMaxFields = 32;
 
   // When all heads of a server differ, it is not worth remembering each of them: after some misses only now and then.
   static constexpr uint32_t kMissesBetween = 32;
@@ -35,14 +35,14 @@ class HeadMemory {
   void recall(std::string_view input, ResponseHead& out) const;
   void remember(std::string_view head, bool head_request, const ResponseHead& read);
 
-  std::array<char, kBytesMax> bytes_;
+  std::array<char, kMaxBytes> bytes_;
   uint32_t misses_ = 0;  // since the last head that was known
   uint16_t size_ = 0;    // 0: nothing is remembered
   uint16_t field_count_ = 0;
   bool head_request_ = false;
   ResponseFacts facts_;
   Place location_{};
-  std::array<std::array<Place, 2>, kFieldsMax> fields_;  // name, value
+  std::array<std::array<Place, 2>, kMaxFields> fields_;  // name, value
 };
 
 }  // namespace bellwether::http1

@@ -7,7 +7,7 @@ namespace bellwether::http1 {
 namespace {
 
 constexpr std::string_view kRequestVersion = "HTTP/1.";
-constexpr std::size_t kEmptyLinesMax = 16;  // bytes of them; old clients send one after a body
+constexpr std::size_t kMaxEmptyLines = 16;  // bytes of them; old clients send one after a body
 
 bool is_target_char(char c) { return static_cast<unsigned char>(c) > ' ' && c != '\x7f'; }
 
@@ -52,7 +52,7 @@ Parse parse_fields(std::string_view& text, RequestHead& out, LengthFields& lengt
   while (true) {
     if (!take_line(text, line)) return Parse::kMore;
     if (line.empty()) return Parse::kDone;
-    if (out.field_count == RequestHead::kFieldsMax) {
+    if (out.field_count == RequestHead::kMaxFields) {
       reason = "more than 128 header fields";
       return Parse::kTooLarge;
     }
@@ -98,7 +98,7 @@ Parse parse_request_head(std::string_view input, std::size_t& scan_from, Request
   std::string_view text = input;
   while (text.starts_with('\n') || text.starts_with("\r\n")) text.remove_prefix(text[0] == '\n' ? 1 : 2);
   const std::size_t skipped = input.size() - text.size();
-  if (skipped > kEmptyLinesMax) {
+  if (skipped > kMaxEmptyLines) {
     reason = "empty lines instead of a request";
     return Parse::kBad;
   }
@@ -110,7 +110,7 @@ Parse parse_request_head(std::string_view input, std::size_t& scan_from, Request
   if (scan_from < skipped) scan_from = 0;
   // As with responses: only a head that comes in pieces is searched for its end before it is read.
   if (scan_from != 0 && find_head_end(input, scan_from) == 0) {
-    if (input.size() <= RequestHead::kBytesMax) return Parse::kMore;
+    if (input.size() <= RequestHead::kMaxBytes) return Parse::kMore;
     reason = "the head is larger than 64 KiB";
     return Parse::kTooLarge;
   }
@@ -130,7 +130,7 @@ Parse parse_request_head(std::string_view input, std::size_t& scan_from, Request
     result = parse_fields(text, out, lengths, hosts, reason);
   }
   consumed = input.size() - text.size();
-  if (consumed > RequestHead::kBytesMax || (result == Parse::kMore && input.size() > RequestHead::kBytesMax)) {
+  if (consumed > RequestHead::kMaxBytes || (result == Parse::kMore && input.size() > RequestHead::kMaxBytes)) {
     reason = "the head is larger than 64 KiB";
     return Parse::kTooLarge;
   }

@@ -12,8 +12,8 @@
 namespace bellwether::http1 {
 
 struct RequestHead {
-  static constexpr std::size_t kFieldsMax = 128;
-  static constexpr std::size_t kBytesMax = 64 * 1024;
+  static constexpr std::size_t kMaxFields = 128;
+  static constexpr std::size_t kMaxBytes = 64 * 1024;
 
   enum class Framing : uint8_t {
     kNone,    // no body
@@ -31,7 +31,7 @@ struct RequestHead {
   bool keep_alive = true;
   bool expect_continue = false;
   uint16_t field_count = 0;
-  std::array<Field, kFieldsMax> fields;  // in order, views into the input
+  std::array<Field, kMaxFields> fields;  // in order, views into the input
 
   // The first field of this name, in any case; a view without data when absent.
   std::string_view header(std::string_view name) const;

@@ -12,7 +12,7 @@ namespace bellwether::http1 {
 namespace {
 
 void check_head(const RequestHead& head, std::string_view input, std::size_t consumed) {
-  check(consumed <= input.size() && consumed <= RequestHead::kBytesMax, "within the input and the limit");
+  check(consumed <= input.size() && consumed <= RequestHead::kMaxBytes, "within the input and the limit");
   const auto inside = [&](std::string_view part) {
     return part.empty() || (part.data() >= input.data() && part.data() + part.size() <= input.data() + consumed);
   };

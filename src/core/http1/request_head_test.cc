@@ -103,7 +103,7 @@ TEST(RequestHead, what_is_no_request_line_is_refused) {
 }
 
 TEST(RequestHead, what_never_ends_is_refused) {
-  EXPECT_EQ(parse("GET /" + std::string(RequestHead::kBytesMax, 'a')).state, Parse::kTooLarge);
+  EXPECT_EQ(parse("GET /" + std::string(RequestHead::kMaxBytes, 'a')).state, Parse::kTooLarge);
   std::string many = "GET / HTTP/1.1\r\nHost: a\r\n";
   for (int i = 0; i < 128; ++i) many += "a: b\r\n";
   EXPECT_EQ(parse(many + "\r\n").state, Parse::kTooLarge);

@@ -52,7 +52,7 @@ bool add_codings(std::string_view list, bool of_transfer, Codings& out) {
     if (of_transfer && iequals(token, "chunked")) continue;
     const Encoding one = encoding_of(token);
     if (one == Encoding::kIdentity) continue;
-    if (one == Encoding::kUnknown || out.count == kCodingsMax) return false;
+    if (one == Encoding::kUnknown || out.count == kMaxCodings) return false;
     out.list[out.count++] = one;
   }
   return true;
@@ -66,7 +66,7 @@ Parse parse_fields(std::string_view& text, ResponseHead& out, LengthFields& leng
   while (true) {
     if (!take_line(text, line)) return Parse::kMore;
     if (line.empty()) return Parse::kDone;
-    if (out.field_count == ResponseHead::kFieldsMax) {
+    if (out.field_count == ResponseHead::kMaxFields) {
       if (is_folded(line)) return Parse::kFolded;
       reason = "more than 128 header fields";
       return Parse::kTooLarge;
@@ -150,7 +150,7 @@ Parse parse_response_head(std::string_view input, bool head_request, std::size_t
   // The usual head arrives in one piece and is read in one pass. Only a head that comes in pieces is searched for its
   // end first, so that a slow server costs no more than the bytes it sends.
   if (scan_from != 0 && find_head_end(input, scan_from) == 0) {
-    if (input.size() <= ResponseHead::kBytesMax) return Parse::kMore;
+    if (input.size() <= ResponseHead::kMaxBytes) return Parse::kMore;
     reason = "the head is larger than 64 KiB";
     return Parse::kTooLarge;
   }
@@ -171,7 +171,7 @@ Parse parse_response_head(std::string_view input, bool head_request, std::size_t
     result = parse_fields(text, out, lengths, reason);
   }
   consumed = input.size() - text.size();
-  if (consumed > ResponseHead::kBytesMax || (result == Parse::kMore && input.size() > ResponseHead::kBytesMax)) {
+  if (consumed > ResponseHead::kMaxBytes || (result == Parse::kMore && input.size() > ResponseHead::kMaxBytes)) {
     reason = "the head is larger than 64 KiB";
     return Parse::kTooLarge;
   }

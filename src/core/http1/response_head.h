@@ -38,12 +38,12 @@ struct ResponseFacts {
 };
 
 struct ResponseHead : ResponseFacts {
-  static constexpr std::size_t kFieldsMax = 128;
-  static constexpr std::size_t kBytesMax = 64 * 1024;
+  static constexpr std::size_t kMaxFields = 128;
+  static constexpr std::size_t kMaxBytes = 64 * 1024;
 
   std::string_view location;  // of a redirect; empty when absent
   uint16_t field_count = 0;
-  std::array<Field, kFieldsMax> fields;  // in order, views into the input
+  std::array<Field, kMaxFields> fields;  // in order, views into the input
 
   // The first field of this name, in any case; a view without data when absent.
   std::string_view header(std::string_view name) const;
@@ -64,10 +64,10 @@ Parse parse_response_head(std::string_view input, bool head_request, std::size_t
 void unfold(char* input, std::size_t size);
 
 // The codings of the body that are to be undone, the last one applied last, without those that change nothing. A single
-// kUnknown when one of them is unknown, or they are more than kCodingsMax.
-constexpr std::size_t kCodingsMax = 4;
+// kUnknown when one of them is unknown, or they are more than kMaxCodings.
+constexpr std::size_t kMaxCodings = 4;
 struct Codings {
-  std::array<Encoding, kCodingsMax> list{};
+  std::array<Encoding, kMaxCodings> list{};
   std::size_t count = 0;
 };
 Codings codings_of(const ResponseHead& head);

@@ -153,7 +153,7 @@ TEST(ResponseHead, codings_come_in_the_order_in_which_they_were_applied) {
   EXPECT_EQ(codings_in("Transfer-Encoding: identity, chunked\r\n"), Order());
   EXPECT_EQ(codings_in("Content-Encoding: gzip, lz4, br\r\n"), Order{Encoding::kUnknown});
   EXPECT_EQ(codings_in("Content-Encoding: br, br, br, br, br\r\n"), Order{Encoding::kUnknown});
-  EXPECT_EQ(codings_in("Content-Encoding: br, br, br, br\r\n").size(), kCodingsMax);
+  EXPECT_EQ(codings_in("Content-Encoding: br, br, br, br\r\n").size(), kMaxCodings);
 }
 
 TEST(ResponseHead, several_codings_are_told_from_one) {
@@ -168,7 +168,7 @@ TEST(ResponseHead, a_folded_line_is_told_from_a_wrong_one) {
   EXPECT_EQ(with_fields("X: 1\r\n\tfolded\r\n").state, Parse::kFolded);
   EXPECT_EQ(with_fields(" folded\r\nX: 1\r\n").state, Parse::kBad);
   std::string full;
-  for (std::size_t i = 0; i < ResponseHead::kFieldsMax; ++i) full += "a: b\r\n";
+  for (std::size_t i = 0; i < ResponseHead::kMaxFields; ++i) full += "a: b\r\n";
   EXPECT_EQ(with_fields(full + " folded\r\n").state, Parse::kFolded);
 }
 
@@ -219,13 +219,13 @@ TEST(ResponseHead, bare_line_feeds_end_lines_too) {
 
 TEST(ResponseHead, limits_hold_to_the_byte) {
   std::string fields;
-  for (std::size_t i = 0; i < ResponseHead::kFieldsMax; ++i) fields += "a: b\r\n";
+  for (std::size_t i = 0; i < ResponseHead::kMaxFields; ++i) fields += "a: b\r\n";
   EXPECT_EQ(with_fields(fields).state, Parse::kDone);
   EXPECT_EQ(with_fields(fields + "a: b\r\n").state, Parse::kTooLarge);
 
   const std::string before = "HTTP/1.1 200 OK\r\nX: ";
   const std::string after = "\r\n\r\n";
-  const std::string fits(ResponseHead::kBytesMax - before.size() - after.size(), 'x');
+  const std::string fits(ResponseHead::kMaxBytes - before.size() - after.size(), 'x');
   EXPECT_EQ(parse_response(before + fits + after).state, Parse::kDone);
   EXPECT_EQ(parse_response(before + fits + "x" + after).state, Parse::kTooLarge);
   EXPECT_EQ(parse_response(before + fits + "x").state, Parse::kMore);

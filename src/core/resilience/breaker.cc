@@ -37,7 +37,7 @@ Category category_of(Errc error) {
 }
 
 Breaker::Breaker(BreakerSettings settings) : settings_(settings) {
-  check(settings.failures > 0 && settings.failures <= kFailuresMax, "a breaker remembers what it counts");
+  check(settings.failures > 0 && settings.failures <= kMaxFailures, "a breaker remembers what it counts");
 }
 
 bool Breaker::allow(Instant now) {
@@ -102,7 +102,7 @@ void Breakers::succeeded(std::string_view peer, Category category) {
 void Breakers::failed(Instant now, std::string_view peer, Errc error) {
   auto found = peers_.find(peer);
   if (found == peers_.end()) {
-    if (peers_.size() >= kPeersMax) {
+    if (peers_.size() >= kMaxPeers) {
       peers_.erase(std::min_element(peers_.begin(), peers_.end(), [](const auto& a, const auto& b) {
         return a.second.last_failure < b.second.last_failure;
       }));

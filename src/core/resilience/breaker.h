@@ -4,7 +4,7 @@
 //
 //   CLOSED → three failures within 30 s → OPEN → after 10 s → HALF OPEN: one trial → CLOSED or OPEN again
 //
-// No clock, no threads; at most kPeersMax peers. The peer that was quiet the longest is forgotten first.
+// No clock, no threads; at most kMaxPeers peers. The peer that was quiet the longest is forgotten first.
 #pragma once
 
 #include <array>
@@ -39,9 +39,9 @@ std::string_view to_string(BreakerState state);
 
 class Breaker {
  public:
-  static constexpr std::size_t kFailuresMax = 16;
+  static constexpr std::size_t kMaxFailures = 16;
 
-  // REQUIRES 0 < failures <= kFailuresMax.
+  // REQUIRES 0 < failures <= kMaxFailures.
   explicit Breaker(BreakerSettings settings);
 
   // Whether a call may be made now. True in the half-open state makes the call the trial: its outcome must be reported,
@@ -59,7 +59,7 @@ class Breaker {
  private:
   void open(Instant now);
   BreakerSettings settings_;
-  std::array<Instant, kFailuresMax> recent_{};  // a ring
+  std::array<Instant, kMaxFailures> recent_{};  // a ring
   std::size_t count_ = 0;                       // in the ring
   std::size_t next_ = 0;
   bool is_open_ = false;
@@ -71,7 +71,7 @@ class Breaker {
 
 class Breakers {
  public:
-  static constexpr std::size_t kPeersMax = 16'384;
+  static constexpr std::size_t kMaxPeers = 16'384;
 
   explicit Breakers(BreakerSettings settings = {}) : settings_(settings) {}
 

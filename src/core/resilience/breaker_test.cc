@@ -106,11 +106,11 @@ TEST(Breakers, their_status_is_there_to_be_seen) {
 
 TEST(Breakers, they_are_bounded_and_forget_who_was_quiet_longest) {
   Breakers breakers;
-  for (std::size_t i = 0; i < Breakers::kPeersMax + 10; ++i) {
+  for (std::size_t i = 0; i < Breakers::kMaxPeers + 10; ++i) {
     breakers.failed(at_seconds(static_cast<int64_t>(i)), "peer-" + std::to_string(i), Errc::kReset);
   }
-  EXPECT_EQ(breakers.peers(), Breakers::kPeersMax);
-  EXPECT_EQ(breakers.status(at_seconds(0)).size(), Breakers::kPeersMax);
+  EXPECT_EQ(breakers.peers(), Breakers::kMaxPeers);
+  EXPECT_EQ(breakers.status(at_seconds(0)).size(), Breakers::kMaxPeers);
   breakers.failed(at_seconds(1'000'000), "peer-0", Errc::kReset);
   const auto all = breakers.status(at_seconds(1'000'000));
   EXPECT_TRUE(std::none_of(all.begin(), all.end(), [](const auto& s) { return s.peer == "peer-10"; }));

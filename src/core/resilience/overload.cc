@@ -24,31 +24,31 @@ std::string_view to_string(LoadState state) {
   return kNames[state];
 }
 
-template <std::size_t kMost>
-void OverloadDetector::Recent<kMost>::add(double value) {
+template <std::size_t kMaxValues>
+void OverloadDetector::Recent<kMaxValues>::add(double value) {
   values_[next_] = value;
-  next_ = (next_ + 1) % kMost;
-  size_ = std::min(size_ + 1, kMost);
+  next_ = (next_ + 1) % kMaxValues;
+  size_ = std::min(size_ + 1, kMaxValues);
 }
 
-template <std::size_t kMost>
-double OverloadDetector::Recent<kMost>::average() const {
+template <std::size_t kMaxValues>
+double OverloadDetector::Recent<kMaxValues>::average() const {
   double sum = 0;
   for (std::size_t i = 0; i < size_; ++i) sum += values_[i];
   return size_ == 0 ? 0 : sum / static_cast<double>(size_);
 }
 
 // Least squares, with the samples at 0, 1, 2, …
-template <std::size_t kMost>
-double OverloadDetector::Recent<kMost>::slope() const {
+template <std::size_t kMaxValues>
+double OverloadDetector::Recent<kMaxValues>::slope() const {
   const double middle = (static_cast<double>(size_) - 1) / 2;
   const double mean = average();
-  const std::size_t oldest = size_ < kMost ? 0 : next_;
+  const std::size_t oldest = size_ < kMaxValues ? 0 : next_;
   double covariance = 0;
   double variance = 0;
   for (std::size_t i = 0; i < size_; ++i) {
     const double x = static_cast<double>(i) - middle;
-    covariance += x * (values_[(oldest + i) % kMost] - mean);
+    covariance += x * (values_[(oldest + i) % kMaxValues] - mean);
     variance += x * x;
   }
   return covariance / variance;
@@ -92,7 +92,7 @@ OverloadDetector::Verdict OverloadDetector::judge(double ratio) const {
   const auto consider = [&worst](LoadState state, std::string_view reason) {
     if (state > worst.state) worst = {state, reason};
   };
-  if (latency_ms_.size() >= kSamplesLeast) consider(level(excess(), settings_.above, ratio), "latency");
+  if (latency_ms_.size() >= kMinSamples) consider(level(excess(), settings_.above, ratio), "latency");
   if (excess_.size() == kTrendOver && excess_.slope() > settings_.slope * ratio) {
     consider(LoadState::kOverloaded, "trend");
   }

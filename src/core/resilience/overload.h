@@ -49,7 +49,7 @@ class OverloadDetector {
  public:
   static constexpr std::size_t kAverageOver = 10;
   static constexpr std::size_t kTrendOver = 20;
-  static constexpr std::size_t kSamplesLeast = 3;  // for a verdict by the baseline
+  static constexpr std::size_t kMinSamples = 3;  // for a verdict by the baseline
 
   // REQUIRES 0 < learning <= 1, 0 < margin <= 1, a least baseline above zero, and counts above zero.
   explicit OverloadDetector(const OverloadSettings& settings = {});
@@ -68,7 +68,7 @@ class OverloadDetector {
 
  private:
   // The last values, oldest forgotten first.
-  template <std::size_t kMost>
+  template <std::size_t kMaxValues>
   class Recent {
    public:
     void add(double value);
@@ -77,7 +77,7 @@ class OverloadDetector {
     double slope() const;  // of the line through them, for a step from one to the next; REQUIRES two
 
    private:
-    std::array<double, kMost> values_{};
+    std::array<double, kMaxValues> values_{};
     std::size_t next_ = 0;
     std::size_t size_ = 0;
   };

@@ -109,7 +109,7 @@ class [[nodiscard]] Stream::Ready {
   ~Ready() {
     if (slot() == &entry_) slot() = nullptr;
   }
-  bool await_ready() const { return stream_.interrupt_ != Errc::kOk || (ready() && ++stream_.at_once_ < kAtOnceMax); }
+  bool await_ready() const { return stream_.interrupt_ != Errc::kOk || (ready() && ++stream_.at_once_ < kMaxAtOnce); }
   void await_suspend(std::coroutine_handle<> waiting) {
     check(slot() == nullptr, "one waiter for each direction of a stream");
     stream_.at_once_ = 0;
@@ -124,7 +124,7 @@ class [[nodiscard]] Stream::Ready {
 
  private:
   // A peer that sends faster than we read must not keep the loop from its timers and its other connections.
-  static constexpr uint8_t kAtOnceMax = 16;
+  static constexpr uint8_t kMaxAtOnce = 16;
   bool ready() const { return reading_ ? stream_.readable_ : stream_.writable_; }
   RunQueue::Entry*& slot() { return reading_ ? stream_.reader_ : stream_.writer_; }
   Stream& stream_;

@@ -50,7 +50,7 @@ std::string name_of(const PublicKey& key) {
 }
 
 Result<std::vector<PublicKey>> read_public_keys(std::string_view pem, const std::string& name) {
-  if (pem.size() > kKeyFileBytesMax) return fail(Errc::kTooLarge, "'{}' is too large for a file of keys", name);
+  if (pem.size() > kMaxKeyFileBytes) return fail(Errc::kTooLarge, "'{}' is too large for a file of keys", name);
   if (pem.find(kPrivate) != std::string_view::npos) {
     return fail(Errc::kInvalid,
                 "'{}' has a private key; keep it where you sign, and use its public key here: `openssl pkey -in '{}' "
@@ -79,7 +79,7 @@ SigningKey& SigningKey::operator=(SigningKey&&) noexcept = default;
 SigningKey::~SigningKey() = default;
 
 Result<SigningKey> SigningKey::read(std::string_view pem, const std::string& name) {
-  if (pem.size() > kKeyFileBytesMax) return fail(Errc::kTooLarge, "'{}' is too large for a key", name);
+  if (pem.size() > kMaxKeyFileBytes) return fail(Errc::kTooLarge, "'{}' is too large for a key", name);
   if (pem.find("ENCRYPTED") != std::string_view::npos) {
     return fail(Errc::kInvalid,
                 "the key in '{}' has a password: write it without one with `openssl pkey -in '{}' -out FILE`", name,

@@ -18,7 +18,7 @@ namespace bellwether::signature {
 using PublicKey = std::array<unsigned char, 32>;
 
 inline constexpr std::size_t kMaxKeys = 256;              // of one trust list
-inline constexpr std::size_t kKeyFileBytesMax = 1 << 20;  // of one file
+inline constexpr std::size_t kMaxKeyFileBytes = 1 << 20;  // of one file
 
 // The name that people compare: the first 16 hexadecimal digits of the output of `openssl pkey -pubin -in FILE -outform
 // DER | sha256sum`.

@@ -61,7 +61,7 @@ TEST(Keys, what_is_no_public_key_is_refused_with_the_reason) {
   EXPECT_THAT(why_not_public(kEcPublicKey), HasSubstr("not Ed25519"));
   EXPECT_THAT(why_not_public(kTestKey), HasSubstr("has a private key"));
   EXPECT_THAT(why_not_public(std::string(kTestPublicKey) + std::string(kOtherKey)), HasSubstr("has a private key"));
-  EXPECT_THAT(why_not_public(std::string(kKeyFileBytesMax + 1, 'x')), HasSubstr("too large"));
+  EXPECT_THAT(why_not_public(std::string(kMaxKeyFileBytes + 1, 'x')), HasSubstr("too large"));
   std::string many;
   for (std::size_t i = 0; i <= kMaxKeys; ++i) many += kTestPublicKey;
   EXPECT_THAT(why_not_public(many), HasSubstr("more than 256 keys"));

@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kContext = "bellwether: a compiled workflow, signature 1\n";
 constexpr std::string_view kMagic = "bellwether-sig-1";
 
-constexpr std::size_t kFieldsBytes = kVersionBytesMax + 4 + 8 + std::tuple_size_v<PublicKey>;
+constexpr std::size_t kFieldsBytes = kMaxVersionBytes + 4 + 8 + std::tuple_size_v<PublicKey>;
 constexpr std::size_t kSignatureBytes = 64;
 constexpr std::size_t kTrailerBytes = kFieldsBytes + kSignatureBytes + kMagic.size();
 
@@ -27,9 +27,9 @@ uint64_t number_in(std::string_view bytes) {
 }
 
 std::string fields_of(std::string_view program, const Versions& versions, const PublicKey& key) {
-  check(versions.product.size() <= kVersionBytesMax, "the version of the product is short");
+  check(versions.product.size() <= kMaxVersionBytes, "the version of the product is short");
   std::string out = versions.product;
-  out.resize(kVersionBytesMax, '\0');
+  out.resize(kMaxVersionBytes, '\0');
   put_number(versions.interface, 4, out);
   put_number(program.size(), 8, out);
   for (const unsigned char byte : key) out += static_cast<char>(byte);
@@ -67,13 +67,13 @@ Result<Signed> read(std::string_view bytes, const std::string& name) {
   Signed out;
   out.program = bytes.substr(0, bytes.size() - kTrailerBytes);
   const std::string_view fields = bytes.substr(out.program.size(), kFieldsBytes);
-  out.versions.product = fields.substr(0, std::min(fields.find('\0'), kVersionBytesMax));
-  out.versions.interface = static_cast<uint32_t>(number_in(fields.substr(kVersionBytesMax, 4)));
+  out.versions.product = fields.substr(0, std::min(fields.find('\0'), kMaxVersionBytes));
+  out.versions.interface = static_cast<uint32_t>(number_in(fields.substr(kMaxVersionBytes, 4)));
   std::copy_n(fields.end() - static_cast<std::ptrdiff_t>(out.key.size()), out.key.size(), out.key.begin());
   std::array<unsigned char, kSignatureBytes> signature{};
   std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(out.program.size() + kFieldsBytes), kSignatureBytes,
               signature.begin());
-  const bool fits = number_in(fields.substr(kVersionBytesMax + 4, 8)) == out.program.size();
+  const bool fits = number_in(fields.substr(kMaxVersionBytes + 4, 8)) == out.program.size();
   if (!fits || !verify(out.key, signed_text(out.program, fields), signature)) {
     return fail(Errc::kInvalid,
                 fmt::format("the signature of '{}' does not match: the program was changed after it was signed", name));

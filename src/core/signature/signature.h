@@ -25,12 +25,12 @@
 namespace bellwether::signature {
 
 // Of a compiled program that scenarios mention, with its signature.
-inline constexpr uint64_t kProgramBytesMax = 8ULL << 20;
-inline constexpr std::size_t kVersionBytesMax = 32;  // of the product
+inline constexpr uint64_t kMaxProgramBytes = 8ULL << 20;
+inline constexpr std::size_t kMaxVersionBytes = 32;  // of the product
 
 struct Versions {
   uint32_t interface = 0;  // BELLWETHER_ABI_VERSION
-  std::string product;     // at most kVersionBytesMax bytes
+  std::string product;     // at most kMaxVersionBytes bytes
 };
 
 // Whose it is, when read() has said that it is intact.

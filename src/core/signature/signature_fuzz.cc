@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
   check(read.has_value() || !read.error().message.empty(), "signed, or what is wrong");
   if (read) {
     check(bytes.starts_with(read->program) && read->program.size() < bytes.size(), "the program stands first");
-    check(read->versions.product.size() <= signature::kVersionBytesMax, "a version is short");
+    check(read->versions.product.size() <= signature::kMaxVersionBytes, "a version is short");
     signature::PublicKey other = read->key;
     other[0] ^= 1U;
     check(!signature::admit(bytes, "x", {other}, read->versions.interface), "whose key is not trusted is refused");

@@ -93,7 +93,7 @@ TEST(Signature, a_trusted_key_in_place_of_the_one_that_signed_is_no_signature) {
 }
 
 RC_GTEST_PROP(SignatureProperty, all_programs_and_versions_survive, (std::string program, uint32_t interface)) {
-  const std::string product = *rc::gen::map(rc::gen::inRange<std::size_t>(0, kVersionBytesMax + 1),
+  const std::string product = *rc::gen::map(rc::gen::inRange<std::size_t>(0, kMaxVersionBytes + 1),
                                             [](std::size_t size) { return std::string(size, '1'); });
   const std::string bytes = sign(program, {interface, product}, key_of(kTestKey));
   const auto out = read(bytes, "x");

@@ -41,10 +41,10 @@ std::string one_of(std::span<const std::string_view> words);
 // "did you mean 'x'?", or nothing when no candidate is near.
 std::string did_you_mean(std::string_view word, std::span<const std::string_view> candidates);
 
-// Collects the faults, so one reading of a file reports most of them. Keeps at most kMax.
+// Collects the faults, so one reading of a file reports most of them. Keeps at most kMaxDiagnostics.
 class Diagnostics {
  public:
-  static constexpr std::size_t kMax = 20;
+  static constexpr std::size_t kMaxDiagnostics = 20;
 
   explicit Diagnostics(std::string file) : files_{std::move(file)} {}
 
@@ -63,7 +63,7 @@ class Diagnostics {
   void add(Mark mark, Problem problem);
   bool empty() const { return list_.empty(); }
   // Further entries are dropped: stop looking.
-  bool full() const { return list_.size() == kMax; }
+  bool full() const { return list_.size() == kMaxDiagnostics; }
   std::size_t size() const { return list_.size(); }
   // In the order of the files, and in that of each.
   std::vector<Diagnostic> take();

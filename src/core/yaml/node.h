@@ -33,10 +33,10 @@ struct Node {
 std::string describe(const Node& node);
 
 // Limits on input, so that no file can exhaust memory or the stack.
-constexpr std::size_t kFileBytesMax = 1u << 20;  // the parser may need 200 times as much memory
-constexpr int kDepthMax = 64;
-constexpr std::size_t kNodesMax = 100'000;
-constexpr std::size_t kTextBytesMax = 16u << 20;  // all scalars and keys, copies by aliases included
+constexpr std::size_t kMaxFileBytes = 1u << 20;  // the parser may need 200 times as much memory
+constexpr int kMaxDepth = 64;
+constexpr std::size_t kMaxNodes = 100'000;
+constexpr std::size_t kMaxTextBytes = 16u << 20;  // all scalars and keys, copies by aliases included
 
 // Parses one YAML document. Syntax errors, exceeded limits and keys given twice go to `diagnostics`; returns nothing
 // when the document is unusable. An empty document is a null node. `file`: the file of all marks, among those of

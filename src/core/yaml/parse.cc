@@ -109,8 +109,8 @@ class Builder : public YAML::EventHandler {
   }
 
   void check_depth(Mark mark, int below) {
-    if (static_cast<int>(open_.size()) + below >= kDepthMax) {
-      throw Refused{mark, {.message = fmt::format("nested more than {} levels deep", kDepthMax)}};
+    if (static_cast<int>(open_.size()) + below >= kMaxDepth) {
+      throw Refused{mark, {.message = fmt::format("nested more than {} levels deep", kMaxDepth)}};
     }
   }
 
@@ -148,11 +148,11 @@ class Builder : public YAML::EventHandler {
   void count_one(const Node& node) {
     ++nodes_;
     text_bytes_ += node.text.size() + node.key.size();
-    if (nodes_ > kNodesMax || text_bytes_ > kTextBytesMax) {
+    if (nodes_ > kMaxNodes || text_bytes_ > kMaxTextBytes) {
       throw Refused{node.mark,
                     {.message = "the document is too large",
                      .expected = fmt::format("at most {} values and {} MiB of text, copies by aliases included",
-                                             kNodesMax, kTextBytesMax >> 20)}};
+                                             kMaxNodes, kMaxTextBytes >> 20)}};
     }
   }
 
@@ -226,8 +226,8 @@ std::string describe(const Node& node) {
 
 std::optional<Node> parse_yaml(std::string_view text, Diagnostics& diagnostics, std::string hint_when_too_large,
                                uint16_t file) {
-  if (text.size() > kFileBytesMax) {
-    diagnostics.add({0, 0, file}, {.message = fmt::format("the file is larger than {} MiB", kFileBytesMax >> 20),
+  if (text.size() > kMaxFileBytes) {
+    diagnostics.add({0, 0, file}, {.message = fmt::format("the file is larger than {} MiB", kMaxFileBytes >> 20),
                                    .hint = std::move(hint_when_too_large)});
     return std::nullopt;
   }

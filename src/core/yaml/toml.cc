@@ -17,7 +17,7 @@
 namespace bellwether::yaml {
 namespace {
 
-static_assert(TOML_MAX_NESTED_VALUES == kDepthMax);
+static_assert(TOML_MAX_NESTED_VALUES == kMaxDepth);
 // The parser bounds the nesting of brackets, but not the levels of a key such as a.b.c. With this limit on the dots of
 // a whole file, no tree of them exhausts the stack. Settings have far fewer.
 constexpr std::ptrdiff_t kMaxDots = 4096;
@@ -42,8 +42,8 @@ class Converter {
   Node convert(const toml::node& from, int depth = 0) {
     Node out;
     out.mark = mark_of(from.source());
-    if (++nodes_ > kNodesMax) too_large_ = "has more than 100000 values";
-    if (depth > kDepthMax) too_large_ = "is nested more than 64 levels deep";
+    if (++nodes_ > kMaxNodes) too_large_ = "has more than 100000 values";
+    if (depth > kMaxDepth) too_large_ = "is nested more than 64 levels deep";
     if (too_large_ != nullptr) return out;
     if (const toml::table* table = from.as_table()) {
       out.kind = Node::Kind::kMap;
@@ -86,15 +86,15 @@ class Converter {
   std::size_t nodes_ = 0;
   const char* too_large_ = nullptr;
 };
-static_assert(kNodesMax == 100'000 && kDepthMax == 64, "as the messages say");
+static_assert(kMaxNodes == 100'000 && kMaxDepth == 64, "as the messages say");
 
 }  // namespace
 
 std::optional<Node> parse_toml(std::string_view text, Diagnostics& diagnostics) {
-  if (text.size() > kFileBytesMax) {
+  if (text.size() > kMaxFileBytes) {
     diagnostics.add({}, {.message = "the file is too large",
                          .found = fmt::format("{} bytes", text.size()),
-                         .expected = fmt::format("at most {}", kFileBytesMax)});
+                         .expected = fmt::format("at most {}", kMaxFileBytes)});
     return std::nullopt;
   }
   if (std::count(text.begin(), text.end(), '.') > kMaxDots) {

@@ -65,9 +65,9 @@ TEST(Toml, what_is_wrong_is_told_with_its_place) {
 }
 
 TEST(Toml, what_is_too_large_is_refused) {
-  EXPECT_THAT(complaint(std::string(kFileBytesMax + 1, ' ')), HasSubstr("the file is too large"));
+  EXPECT_THAT(complaint(std::string(kMaxFileBytes + 1, ' ')), HasSubstr("the file is too large"));
   std::string many = "a = [";
-  for (std::size_t i = 0; i <= kNodesMax; ++i) many += "1,";
+  for (std::size_t i = 0; i <= kMaxNodes; ++i) many += "1,";
   EXPECT_THAT(complaint(many + "]"), HasSubstr("the document has more than 100000 values"));
   std::string deep = "a";
   for (int i = 0; i < 100; ++i) deep += ".a";

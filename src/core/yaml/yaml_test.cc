@@ -33,7 +33,7 @@ TEST(Diagnostic, only_so_many_are_kept_and_they_come_in_the_order_of_the_file) {
   Diagnostics diagnostics("x.yaml");
   for (int line = 30; line > 0; --line) diagnostics.add({line, 1}, {.message = "m"});
   const auto list = diagnostics.take();
-  ASSERT_EQ(list.size(), Diagnostics::kMax);
+  ASSERT_EQ(list.size(), Diagnostics::kMaxDiagnostics);
   EXPECT_EQ(list.front().line, 11);
   EXPECT_EQ(list.back().line, 30);
 }
@@ -72,7 +72,7 @@ TEST(Yaml, nodes_know_where_they_and_their_keys_stand) {
 }
 
 TEST(Yaml, deep_nesting_is_refused_before_it_can_exhaust_the_stack) {
-  EXPECT_EQ(problem_of(std::string(kDepthMax, '[') + std::string(kDepthMax, ']')), "");
+  EXPECT_EQ(problem_of(std::string(kMaxDepth, '[') + std::string(kMaxDepth, ']')), "");
   for (const char* open : {"[", "{", "[\n", "? ", "- "}) {
     std::string text;
     for (int i = 0; i < 100'000; ++i) text += open;
@@ -103,7 +103,7 @@ TEST(Yaml, text_copied_by_aliases_is_counted) {
 }
 
 TEST(Yaml, files_are_limited) {
-  EXPECT_EQ(problem_of(std::string(kFileBytesMax + 1, ' ')),
+  EXPECT_EQ(problem_of(std::string(kMaxFileBytes + 1, ' ')),
             "x.yaml: the file is larger than 1 MiB\n  make it smaller");
 }
 

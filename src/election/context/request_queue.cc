@@ -40,9 +40,9 @@ RequestId draw_request_id(WallTime now, uint64_t chance, uint64_t more_chance) {
 
 std::optional<WallTime> time_of(RequestId id) {
   if ((id.high >> 12 & 0xf) != kUuidVersion || id.low >> 62 != kUuidVariant) return std::nullopt;
-  constexpr uint64_t kMost = INT64_MAX / kMillisecond;
+  constexpr uint64_t kMaxMillis = INT64_MAX / kMillisecond;
   const uint64_t time = id.high >> 16;
-  return time <= kMost ? std::optional(WallTime{static_cast<int64_t>(time) * kMillisecond}) : std::nullopt;
+  return time <= kMaxMillis ? std::optional(WallTime{static_cast<int64_t>(time) * kMillisecond}) : std::nullopt;
 }
 
 Result<RequestId> parse_request_id(std::string_view text) {

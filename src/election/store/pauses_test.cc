@@ -18,12 +18,12 @@ TEST(Pauses, a_connection_that_came_to_its_end_is_followed_at_once) {
 TEST(Pauses, grow_while_it_fails_up_to_a_limit_and_begin_anew_after_a_good_one) {
   Prng prng(1);
   Pauses pauses;
-  for (Duration longest = Pauses::kLeast; longest < Pauses::kMost * 4; longest = longest * 2) {
+  for (Duration longest = Pauses::kMinPause; longest < Pauses::kMaxPause * 4; longest = longest * 2) {
     const Duration pause = pauses.next(Duration::millis(1), kBroken, prng);
-    EXPECT_GE(pause, std::min(longest, Pauses::kMost) / 2);
-    EXPECT_LE(pause, std::min(longest, Pauses::kMost));
+    EXPECT_GE(pause, std::min(longest, Pauses::kMaxPause) / 2);
+    EXPECT_LE(pause, std::min(longest, Pauses::kMaxPause));
   }
-  EXPECT_LE(pauses.next(Pauses::kGoodLife, kBroken, prng), Pauses::kLeast);
+  EXPECT_LE(pauses.next(Pauses::kGoodLife, kBroken, prng), Pauses::kMinPause);
 }
 
 TEST(Pauses, are_long_where_there_is_no_such_thing) {

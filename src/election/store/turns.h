@@ -79,25 +79,25 @@ inline std::string refusal_in(const Status& ended) {
 
 class Pauses {
  public:
-  static constexpr Duration kLeast = Duration::millis(250);
-  static constexpr Duration kMost = Duration::seconds(8);
+  static constexpr Duration kMinPause = Duration::millis(250);
+  static constexpr Duration kMaxPause = Duration::seconds(8);
   static constexpr Duration kUnsupported = Duration::seconds(60);
   static constexpr Duration kGoodLife = Duration::seconds(10);
 
   // After a connection with this lifetime and this end.
   Duration next(Duration lived, const Status& ended, Prng& prng) {
     if (lived >= kGoodLife) {
-      pause_ = kLeast;
+      pause_ = kMinPause;
       if (ended) return Duration::zero();
     }
     const Duration longest = !ended && ended.error().code == Errc::kUnsupported ? kUnsupported : pause_;
-    pause_ = std::min(pause_ * 2, kMost);
+    pause_ = std::min(pause_ * 2, kMaxPause);
     // Clients of a server that shuts down must not all return at the same time.
     return Duration::nanos(prng.between(longest.ns() / 2, longest.ns()));
   }
 
  private:
-  Duration pause_ = kLeast;
+  Duration pause_ = kMinPause;
 };
 
 }  // namespace bellwether::store

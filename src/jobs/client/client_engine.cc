@@ -16,7 +16,7 @@ namespace bellwether::client::detail {
 
 namespace {
 
-constexpr uint64_t kSettingsBytesMax = 1ULL << 20;
+constexpr uint64_t kMaxSettingsBytes = 1ULL << 20;
 constexpr std::chrono::hours kMaxQuorumWait{168};  // so long managers keep results
 
 std::string user_name(const Options& options) {
@@ -264,7 +264,7 @@ Outcome<Engine::Settings> settings_of(const Options& options) {
   cluster::Settings settings{cluster::node_settings()};
   yaml::Diagnostics wrong(options.settings_file.empty() ? "settings" : options.settings_file);
   if (!options.settings_file.empty()) {
-    const auto text = read_whole_file(options.settings_file, kSettingsBytesMax);
+    const auto text = read_whole_file(options.settings_file, kMaxSettingsBytes);
     if (!text) return Error{Code::kInvalid, "the cluster settings: " + text.error().message, {}};
     settings.read_file(*text, wrong, options.settings_file);
   }

@@ -31,7 +31,7 @@ class JobFollower {
   runtime::task<Result<bool>> next(Duration wait, Instant deadline, runtime::Cancellation* cancel,
                                    Instant retry_until = Instant::never());
 
-  // From now on changed counters are news too, this long apart (dispatch::kLiveLeast at least).
+  // From now on changed counters are news too, this long apart (dispatch::kMinLive at least).
   void ask_for_live(Duration every) { live_every_ = every; }
   // The last counters of the assignments, and their time of receipt. For screens only.
   const dispatch::LiveSum& live() const { return live_; }

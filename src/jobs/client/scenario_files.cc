@@ -33,7 +33,7 @@ namespace bellwether::client::detail {
 
 namespace {
 
-constexpr uint64_t kCopiedBytesMax = 16ULL << 20;
+constexpr uint64_t kMaxCopiedBytes = 16ULL << 20;
 
 // Closes its descriptor; a mapping outlives that.
 struct Descriptor {
@@ -72,8 +72,8 @@ bellwether::Result<std::vector<std::string>> names_in_folder(const std::string& 
   return names;
 }
 
-constexpr uint64_t kScenarioBytesMax = 4ULL << 20;
-constexpr uint64_t kCaBytesMax = 4ULL << 20;
+constexpr uint64_t kMaxScenarioBytes = 4ULL << 20;
+constexpr uint64_t kMaxCaBytes = 4ULL << 20;
 constexpr uint32_t kMaxVus = 10'000'000;
 constexpr Span kStagesLongest = std::chrono::hours(366 * 24);
 
@@ -146,7 +146,7 @@ bellwether::Result<plan::Bundled> bundle_of_url(const Scenario& from) {
   if (from.timeout) quick.timeout = duration_of(*from.timeout);
   quick.skip_tls_verify = !from.verify_certificate;
   if (!from.ca_file.empty()) {
-    auto pem = read_whole_file(from.ca_file, kCaBytesMax);
+    auto pem = read_whole_file(from.ca_file, kMaxCaBytes);
     if (!pem) return fail(pem.error().code, "the CA certificates: " + pem.error().message);
     if (pem->empty()) return fail(Errc::kInvalid, "the CA certificates: '{}' is empty", from.ca_file);
     quick.tls_ca = std::move(*pem);
@@ -156,7 +156,7 @@ bellwether::Result<plan::Bundled> bundle_of_url(const Scenario& from) {
 }
 
 std::string wrong_with_load(const Scenario& from) {
-  if (from.iterations && (*from.iterations == 0 || *from.iterations > scenario::kIterationsMax)) {
+  if (from.iterations && (*from.iterations == 0 || *from.iterations > scenario::kMaxIterations)) {
     return "the number of iterations must be 1 to 1000000000000";
   }
   if (from.iterations && from.rate_per_s) return "a number of iterations and a rate exclude each other";
@@ -164,9 +164,9 @@ std::string wrong_with_load(const Scenario& from) {
   if (from.iterations) return "stages and a number of iterations exclude each other";
   if (from.duration) return "stages have their own durations, and exclude another one";
   if (from.rate_per_s && !from.stages_of_rate) return "stages of virtual users exclude a rate";
-  if (from.stages.size() > scenario::kStagesMax)
-    return fmt::format("there are more than {} stages", scenario::kStagesMax);
-  const double most = from.stages_of_rate ? scenario::kRateMax : double{scenario::kVusMax};
+  if (from.stages.size() > scenario::kMaxStages)
+    return fmt::format("there are more than {} stages", scenario::kMaxStages);
+  const double most = from.stages_of_rate ? scenario::kMaxRate : double{scenario::kMaxVus};
   Span sum{};
   for (const Scenario::Stage& stage : from.stages) {
     if (!(stage.target >= 0 && stage.target <= most)) return fmt::format("the target of a stage must be 0 to {}", most);
@@ -178,7 +178,7 @@ std::string wrong_with_load(const Scenario& from) {
 }
 
 std::string wrong_with_tags(const Scenario& from) {
-  if (from.tags.size() > scenario::kTagsMax) return fmt::format("a run has at most {} tags", scenario::kTagsMax);
+  if (from.tags.size() > scenario::kMaxTags) return fmt::format("a run has at most {} tags", scenario::kMaxTags);
   for (const auto& [name, value] : from.tags) {
     if (!scenario::is_tag_name(name)) {
       return fmt::format(
@@ -206,8 +206,8 @@ std::string wrong_with(const Scenario& from) {
   if (from.duration && *from.duration <= Span::zero()) return "the duration must be more than 0";
   if (from.timeout && *from.timeout <= Span::zero()) return "the timeout must be more than 0";
   if (from.rate_per_s && !(*from.rate_per_s > 0)) return "the rate must be more than 0";
-  if (from.hosts.size() > scenario::kHostsMax)
-    return fmt::format("at most {} hosts have addresses", scenario::kHostsMax);
+  if (from.hosts.size() > scenario::kMaxHosts)
+    return fmt::format("at most {} hosts have addresses", scenario::kMaxHosts);
   std::string wrong = wrong_with_load(from);
   return wrong.empty() ? wrong_with_tags(from) : wrong;
 }
@@ -269,7 +269,7 @@ bellwether::Result<bool> put_declarations(const Scenario& from, const Native& na
   // Beside the scenario, which it is itself.
   std::string file = from.file.substr(from.file.rfind('/') + 1);
   if (built) {
-    BW_TRY(sources.text, read_whole_file(native.artifact, signature::kProgramBytesMax));
+    BW_TRY(sources.text, read_whole_file(native.artifact, signature::kMaxProgramBytes));
     // The cluster must not see the folders of this machine.
     file = native.sign ? file.substr(0, file.rfind('.')) + ".bw" : native.artifact;
   }
@@ -282,8 +282,8 @@ bellwether::Result<bool> put_declarations(const Scenario& from, const Native& na
     const signature::Versions versions{BELLWETHER_ABI_VERSION, std::string(bellwether::kProductVersion)};
     sources.text = signature::sign(sources.text, versions, *native.sign);
   }
-  if (sources.text.size() > signature::kProgramBytesMax) {
-    return tl::unexpected(too_large(file, signature::kProgramBytesMax));
+  if (sources.text.size() > signature::kMaxProgramBytes) {
+    return tl::unexpected(too_large(file, signature::kMaxProgramBytes));
   }
   machine.hold(file, std::exchange(sources.text, std::move(described.text)));
   if (!built) sources.file_name = std::move(described.source);
@@ -299,9 +299,9 @@ bellwether::Result<scenario::FileView> view_whole_file(const std::string& path, 
   if (::fstat(file.fd, &status) != 0) return fail_errno(errno, fmt::format("cannot read '{}'", path));
   const auto size = static_cast<uint64_t>(status.st_size);
   // A special file (a pipe, a device) has no known size, and cannot be mapped.
-  if (!S_ISREG(status.st_mode) || size <= kCopiedBytesMax) {
+  if (!S_ISREG(status.st_mode) || size <= kMaxCopiedBytes) {
     BW_TRY(auto text,
-           read_whole_file(path, S_ISREG(status.st_mode) ? bytes_max : std::min(bytes_max, kCopiedBytesMax)));
+           read_whole_file(path, S_ISREG(status.st_mode) ? bytes_max : std::min(bytes_max, kMaxCopiedBytes)));
     return scenario::view_of(std::move(text));
   }
   if (size > bytes_max) {
@@ -351,7 +351,7 @@ tl::expected<plan::Bundled, ScenarioTrouble> bundle_of(const Scenario& from, con
              from.file)});
   }
   if (from.text.empty()) {
-    auto text = read_whole_file(from.file, native.allowed ? signature::kProgramBytesMax : kScenarioBytesMax);
+    auto text = read_whole_file(from.file, native.allowed ? signature::kMaxProgramBytes : kMaxScenarioBytes);
     if (!text) return trouble(text.error());
     sources.text = std::move(*text);
   }
@@ -361,7 +361,7 @@ tl::expected<plan::Bundled, ScenarioTrouble> bundle_of(const Scenario& from, con
     auto changed = put_declarations(from, native, sources, machine);
     if (!changed) return trouble(changed.error());
     described = *changed;
-    if (sources.text.size() > kScenarioBytesMax) return trouble(too_large(from.file, kScenarioBytesMax));
+    if (sources.text.size() > kMaxScenarioBytes) return trouble(too_large(from.file, kMaxScenarioBytes));
   }
   sources.sets = from.variables;
   sources.outside = &machine;

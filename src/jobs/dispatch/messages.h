@@ -266,7 +266,7 @@ struct Submitted {
   bool operator==(const Submitted&) const = default;
 };
 
-inline constexpr Duration kLiveLeast = Duration::millis(250);
+inline constexpr Duration kMinLive = Duration::millis(250);
 
 // The news of a job from a position on. Answered by Watched: at once if it has news, else within `wait`.
 struct Watch {
@@ -275,7 +275,7 @@ struct Watch {
   uint64_t seconds = 0;   // of the run's ingest that it has; 0: none
   uint64_t life = 0;      // of the ingest that counted them
   Duration wait;
-  // Changed counters are news too, after this time, and after kLiveLeast at the earliest; zero: they are not.
+  // Changed counters are news too, after this time, and after kMinLive at the earliest; zero: they are not.
   Duration live_every;
   bool operator==(const Watch&) const = default;
 };

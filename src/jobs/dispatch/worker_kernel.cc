@@ -477,7 +477,7 @@ WorkerKernel::Answered WorkerKernel::ask(const HandOverMessage& message, const k
                                                         named(message.assignment, message.job), message.until));
   }
   const Duration at = Duration::seconds(static_cast<int64_t>(message.until - base));
-  if (assignment.origin + at < now_ + kHandOverLeast) {
+  if (assignment.origin + at < now_ + kMinHandOver) {
     BW_PROBE("worker: an assignment is told too late to hand over");
     return refusal(Refusal::Kind::kStale, named(message.assignment, message.job) + " was told too late to hand over");
   }

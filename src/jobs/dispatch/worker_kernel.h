@@ -272,7 +272,7 @@ class WorkerKernel {
   static constexpr std::size_t kMaxWaiting = 16;  // answers that wait for one preparation
   static constexpr Duration kSweepEvery = Duration::minutes(1);
   // From receipt of a hand-over to its second: the process must receive it too.
-  static constexpr Duration kHandOverLeast = Duration::millis(100);
+  static constexpr Duration kMinHandOver = Duration::millis(100);
   // A worker that leaves does not wait for an owner that has been silent for longer.
   static constexpr Duration kMaxSilent = Duration::seconds(5);
   static constexpr Duration kAskBefore = Duration::seconds(5);  // before the end of its time

@@ -336,7 +336,7 @@ TEST_F(ManagerServiceTest, a_compiled_program_that_nobody_has_signed_is_refused_
   scenario::RecordedScenario record;
   record.file_name = "shop.yaml";
   record.text = "workflows: {w: {vus: 1, duration: 1s, steps: {s: {native: {file: shop.bw, call: w.s}}}}}";
-  record.files.emplace(scenario::RecordedScenario::FileQuestion{"shop.bw", signature::kProgramBytesMax},
+  record.files.emplace(scenario::RecordedScenario::FileQuestion{"shop.bw", signature::kMaxProgramBytes},
                        Result<std::string>("\x7f\x45LF"));
   const dispatch::Refusal refused = refusal_of(submit("j1", *dispatch::encode_bundle(record)));
   EXPECT_EQ(refused.kind, dispatch::Refusal::Kind::kBroken);

@@ -171,7 +171,7 @@ void Watchers::watch(link::Connection& connection, wire::RequestId id, const dis
   if (has_news(message) || message.wait <= Duration::zero()) return respond(connection, id, view(now, message));
   Watcher one{&connection, id, message, now + std::min(message.wait, kMaxWatch)};
   one.live_version = live_.version();
-  if (message.live_every > Duration::zero()) one.live_at = now + std::max(message.live_every, dispatch::kLiveLeast);
+  if (message.live_every > Duration::zero()) one.live_at = now + std::max(message.live_every, dispatch::kMinLive);
   keep(watchers_, std::move(one));
 }
 

@@ -22,7 +22,7 @@ constexpr Duration kMaxEstimate = Duration::hours(24);
 constexpr Duration kLastWords = Duration::millis(200);
 constexpr Duration kProveEvery = Duration::seconds(2);
 // For an owner that takes only batches: seconds in one, at least and at most.
-constexpr uint64_t kBatchLeast = 3;
+constexpr uint64_t kMinBatch = 3;
 constexpr uint64_t kMaxBatch = 10;
 // For ever: the worker keeps its seconds until a manager has them. The cap is the longest wait of a new owner.
 constexpr resilience::RetryPolicy kDelivery{std::numeric_limits<unsigned>::max(), Duration::millis(100),
@@ -254,7 +254,7 @@ task<void> WorkerAssignment::deliver(std::shared_ptr<WorkerAssignment> self) {
 Instant WorkerAssignment::held_back_until(Instant now) const {
   if (stream_.unsent() == 0) return now;
   Instant until = said_ + pacer_.interval(now, Duration::zero());
-  const bool is_batch = stream_.has_ended() || stream_.unsent() >= kBatchLeast;
+  const bool is_batch = stream_.has_ended() || stream_.unsent() >= kMinBatch;
   if (!is_batch && !pacer_.may_send(now, resilience::Pacer::Kind::kSingle)) until = pacer_.until();
   return std::min(until, std::max(pacer_.until(), now));
 }

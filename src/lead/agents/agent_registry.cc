@@ -18,14 +18,14 @@ constexpr EnumNames<AgentStatus> kStatuses("active", "stale", "dead");
 
 Status check_name(std::string_view what, const std::string& name, bool may_be_empty) {
   const bool printable = std::none_of(name.begin(), name.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; });
-  if (printable && is_utf8(name) && name.size() <= AgentRegistry::kNameBytesMax && (may_be_empty || !name.empty()))
+  if (printable && is_utf8(name) && name.size() <= AgentRegistry::kMaxNameBytes && (may_be_empty || !name.empty()))
     return {};
   return fail(Errc::kInvalid, "the {} of an agent must have 1 to {} bytes of UTF-8 without control characters", what,
-              AgentRegistry::kNameBytesMax);
+              AgentRegistry::kMaxNameBytes);
 }
 
 tl::unexpected<Error> not_a_registry(const std::string& why) {
-  return fail(Errc::kProtocol, "this is not a registry of agents: " + utf8_line(why, AgentRegistry::kNameBytesMax));
+  return fail(Errc::kProtocol, "this is not a registry of agents: " + utf8_line(why, AgentRegistry::kMaxNameBytes));
 }
 
 Duration age_of(const Agent& agent, WallTime now) {
@@ -64,7 +64,7 @@ AgentStatus status_of(const Agent& agent, WallTime now, const AgentAges& ages) {
 }
 
 bool is_from_future(const Agent& agent, WallTime now) {
-  return age_of(agent, now) < -AgentRegistry::kClockDifferenceMax;
+  return age_of(agent, now) < -AgentRegistry::kMaxClockDifference;
 }
 
 Result<AgentRegistry> AgentRegistry::parse(std::string_view text) {
@@ -74,7 +74,7 @@ Result<AgentRegistry> AgentRegistry::parse(std::string_view text) {
     const json document = json::parse(text);
     if (document.at("format") != kFormat) return not_a_registry("its format is unknown");
     const json& agents = document.at("agents");
-    if (!agents.is_array() || agents.size() > kMost) return not_a_registry("it lists no agents, or too many");
+    if (!agents.is_array() || agents.size() > kMaxAgents) return not_a_registry("it lists no agents, or too many");
     for (const json& entry : agents) {
       BW_TRY(auto agent, read_agent(entry));
       if (registry.find(agent.id) != nullptr) return not_a_registry("it lists an agent twice");
@@ -115,12 +115,13 @@ Status AgentRegistry::add(const std::string& id, const std::string& role, const 
   }
   Agent* agent = find(id);
   if (agent == nullptr) {
-    if (agents_.size() >= kMost) {
+    if (agents_.size() >= kMaxAgents) {
       std::erase_if(agents_, [&](const Agent& other) { return status_of(other, now, ages) == AgentStatus::kDead; });
     }
-    if (agents_.size() >= kMost) {
+    if (agents_.size() >= kMaxAgents) {
       return fail(Errc::kExhausted,
-                  "the registry has {} agents, none of them dead: deregister some, or use another registry", kMost);
+                  "the registry has {} agents, none of them dead: deregister some, or use another registry",
+                  kMaxAgents);
     }
     const auto place =
         std::lower_bound(agents_.begin(), agents_.end(), id,

@@ -43,9 +43,9 @@ bool is_from_future(const Agent& agent, WallTime now);
 
 class AgentRegistry {
  public:
-  static constexpr std::size_t kMost = 1000;         // agents
-  static constexpr std::size_t kNameBytesMax = 200;  // of an id, a role, a host
-  static constexpr Duration kClockDifferenceMax = Duration::seconds(5);
+  static constexpr std::size_t kMaxAgents = 1000;    // agents
+  static constexpr std::size_t kMaxNameBytes = 200;  // of an id, a role, a host
+  static constexpr Duration kMaxClockDifference = Duration::seconds(5);
 
   // Error: kProtocol when the text is no registry (torn, foreign, of a later version). Empty text is an empty registry.
   static Result<AgentRegistry> parse(std::string_view text);

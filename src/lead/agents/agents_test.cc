@@ -79,7 +79,7 @@ TEST(AgentRegistry, the_leaders_cleanup_marks_the_silent_once_and_never_itself) 
 
 TEST(AgentRegistry, it_is_bounded_and_the_dead_make_room) {
   AgentRegistry registry;
-  for (std::size_t i = 0; i < AgentRegistry::kMost; ++i) {
+  for (std::size_t i = 0; i < AgentRegistry::kMaxAgents; ++i) {
     ASSERT_TRUE(registry.add("a" + std::to_string(i), "", "", 0, at(0), kAges));
   }
   EXPECT_EQ(registry.add("more", "", "", 0, at(600), kAges).error().code, Errc::kExhausted);

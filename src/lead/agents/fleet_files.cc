@@ -39,7 +39,7 @@ task<Result<std::optional<std::string>>> SharedFile::read() {
   if (!opened) co_return of_the_disk(opened.error());
   const auto size = (*opened)->size();
   if (!size) co_return of_the_disk(size.error());
-  if (*size > kBytesMax) co_return fail(Errc::kTooLarge, "'{}' is larger than 256 MiB", path_);
+  if (*size > kMaxBytes) co_return fail(Errc::kTooLarge, "'{}' is larger than 256 MiB", path_);
   std::vector<std::byte> buffer(*size);
   const auto count = co_await (*opened)->read_at(0, buffer);
   if (!count) co_return of_the_disk(count.error());

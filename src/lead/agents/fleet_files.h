@@ -32,7 +32,7 @@ class FileChange {
 
 class SharedFile {
  public:
-  static constexpr std::size_t kBytesMax = 256u << 20;
+  static constexpr std::size_t kMaxBytes = 256u << 20;
 
   enum class WhenBroken : unsigned char {
     kRefuse,      // its content must not be lost: the error informs the operator

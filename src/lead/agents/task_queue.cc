@@ -17,7 +17,7 @@ constexpr std::string_view kTaskQueueFormat = "bellwether.tasks/1";
 constexpr EnumNames<QueuedTask::State> kStates("waiting", "running", "done", "failed", "dropped");
 
 tl::unexpected<Error> not_a_queue(const std::string& why) {
-  return fail(Errc::kProtocol, "this is not a task queue: " + utf8_line(why, TaskQueue::kOutcomeBytesMax));
+  return fail(Errc::kProtocol, "this is not a task queue: " + utf8_line(why, TaskQueue::kMaxOutcomeBytes));
 }
 
 json to_json(const QueuedTask& task) {
@@ -68,15 +68,15 @@ bool is_due(const QueuedTask& task, const HandOutRules& rules) {
 }
 
 Status check_task(const std::string& name, const std::string& payload) {
-  if (name.empty() || name.size() > TaskQueue::kNameBytesMax || !is_utf8(name) || has_control(name)) {
+  if (name.empty() || name.size() > TaskQueue::kMaxNameBytes || !is_utf8(name) || has_control(name)) {
     return fail(Errc::kInvalid, "the name of a task must have 1 to {} bytes of UTF-8 without control characters",
-                TaskQueue::kNameBytesMax);
+                TaskQueue::kMaxNameBytes);
   }
-  if (payload.size() > TaskQueue::kPayloadBytesMax) {
+  if (payload.size() > TaskQueue::kMaxPayloadBytes) {
     return fail(
         Errc::kInvalid,
         "the payload of task '{}' has {} bytes; the limit is {}: put it into a file, and use the path as payload", name,
-        payload.size(), TaskQueue::kPayloadBytesMax);
+        payload.size(), TaskQueue::kMaxPayloadBytes);
   }
   if (!is_utf8(payload) || payload.find('\0') != std::string::npos) {
     return fail(Errc::kInvalid,
@@ -102,7 +102,7 @@ Result<TaskQueue> TaskQueue::parse(std::string_view text) {
     queue.halted_ = document.value("halted", std::string());
     for (const auto& [list, into] : {std::pair{"tasks", &queue.tasks_}, {"past", &queue.past_}}) {
       const json& entries = document.at(list);
-      if (!entries.is_array() || entries.size() > kMost) return not_a_queue("it lists no tasks, or too many");
+      if (!entries.is_array() || entries.size() > kMaxTasks) return not_a_queue("it lists no tasks, or too many");
       for (const json& entry : entries) {
         BW_TRY(auto task, read_task(entry));
         if (is_settled(task.state) != (into == &queue.past_)) return not_a_queue("a task is in the wrong list");
@@ -177,20 +177,20 @@ Result<uint64_t> TaskQueue::add(const std::string& name, const std::string& payl
         std::find_if(list->begin(), list->end(), [&](const QueuedTask& task) { return task.name == name; });
     if (found != list->end()) return found->number;
   }
-  if (tasks_.size() >= kMost || payload_bytes_ + payload.size() > kPayloadsBytesMax) {
+  if (tasks_.size() >= kMaxTasks || payload_bytes_ + payload.size() > kMaxPayloadsBytes) {
     const auto failed = std::count_if(tasks_.begin(), tasks_.end(),
                                       [](const QueuedTask& task) { return task.state == QueuedTask::State::kFailed; });
     return fail(Errc::kExhausted,
                 "the queue is full: {} tasks with {} bytes are not done, {} of them failed. The limit is {} tasks with "
                 "{} bytes: add more when some are done, and drop or retry failed tasks",
-                tasks_.size(), payload_bytes_, failed, kMost, kPayloadsBytesMax);
+                tasks_.size(), payload_bytes_, failed, kMaxTasks, kMaxPayloadsBytes);
   }
   payload_bytes_ += payload.size();
   tasks_.push_back({.number = next_, .name = name, .payload = payload});
   return next_++;
 }
 
-void TaskQueue::halt(std::string_view why) { halted_ = utf8_line(why, kHaltedBytesMax); }
+void TaskQueue::halt(std::string_view why) { halted_ = utf8_line(why, kMaxHaltedBytes); }
 
 Status TaskQueue::in_office(Epoch epoch) const {
   if (epoch == fence_ && epoch.value() > 0) return {};
@@ -290,7 +290,7 @@ Status TaskQueue::finish(const Grant& grant) {
 Result<QueuedTask::State> TaskQueue::fail_attempt(const Grant& grant, const std::string& outcome, uint32_t tries_most) {
   BW_TRY(const auto found, granted(grant));
   QueuedTask& task = *found;
-  task.outcome = is_utf8(outcome) && outcome.size() <= kOutcomeBytesMax ? outcome : "failed";
+  task.outcome = is_utf8(outcome) && outcome.size() <= kMaxOutcomeBytes ? outcome : "failed";
   task.state = task.tries >= tries_most ? QueuedTask::State::kFailed : QueuedTask::State::kWaiting;
   return task.state;
 }

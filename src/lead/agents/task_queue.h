@@ -59,13 +59,13 @@ struct HandOutRules {
 
 class TaskQueue {
  public:
-  static constexpr std::size_t kMost = 10'000;  // tasks that are not done
-  static constexpr std::size_t kNameBytesMax = 200;
-  static constexpr std::size_t kPayloadBytesMax = 16u << 10;
-  static constexpr std::size_t kPayloadsBytesMax = 16u << 20;  // of all together
+  static constexpr std::size_t kMaxTasks = 10'000;  // tasks that are not done
+  static constexpr std::size_t kMaxNameBytes = 200;
+  static constexpr std::size_t kMaxPayloadBytes = 16u << 10;
+  static constexpr std::size_t kMaxPayloadsBytes = 16u << 20;  // of all together
   static constexpr std::size_t kNamesRemembered = 1000;        // of tasks that are done
-  static constexpr std::size_t kOutcomeBytesMax = 200;
-  static constexpr std::size_t kHaltedBytesMax = 8u << 10;
+  static constexpr std::size_t kMaxOutcomeBytes = 200;
+  static constexpr std::size_t kMaxHaltedBytes = 8u << 10;
 
   // Error: kProtocol when the text is not a queue; empty text is not one.
   static Result<TaskQueue> parse(std::string_view text);

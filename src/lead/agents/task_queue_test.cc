@@ -217,11 +217,11 @@ TEST_F(TaskQueueTest, it_is_bounded_and_says_what_to_do_about_it) {
     EXPECT_EQ(queue.add(name, "").error().code, Errc::kInvalid);
   }
   for (const std::string& payload :
-       {std::string(TaskQueue::kPayloadBytesMax + 1, 'x'), std::string("\xff"), std::string("\0", 1)}) {
+       {std::string(TaskQueue::kMaxPayloadBytes + 1, 'x'), std::string("\xff"), std::string("\0", 1)}) {
     EXPECT_EQ(queue.add("a", payload).error().code, Errc::kInvalid);
   }
-  const std::string large(TaskQueue::kPayloadBytesMax, 'x');
-  const std::size_t fit = TaskQueue::kPayloadsBytesMax / large.size();
+  const std::string large(TaskQueue::kMaxPayloadBytes, 'x');
+  const std::size_t fit = TaskQueue::kMaxPayloadsBytes / large.size();
   for (std::size_t i = 0; i < fit; ++i) ASSERT_TRUE(queue.add(std::to_string(i), large));
   EXPECT_THAT(queue.add("more", "x").error().message, testing::HasSubstr("drop or retry"));
   EXPECT_TRUE(queue.add("empty", ""));
@@ -237,7 +237,7 @@ TEST(TaskQueue, text_that_is_not_utf8_is_no_queue_and_whatever_it_is_halted_with
   TaskQueue queue;
   queue.halt("\xff\n" + std::string(1 << 20, '\xc3'));
   EXPECT_TRUE(is_utf8(queue.halted()));
-  EXPECT_EQ(queue.halted().size(), TaskQueue::kHaltedBytesMax);
+  EXPECT_EQ(queue.halted().size(), TaskQueue::kMaxHaltedBytes);
   EXPECT_EQ(TaskQueue::parse(queue.to_json())->halted(), queue.halted());
 }
 

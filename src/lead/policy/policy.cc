@@ -153,7 +153,7 @@ std::optional<LoopPolicy> read_loop(const Node& node, Diagnostics& diagnostics) 
   const Duration shortest = Duration::nanos(1);
   const auto poll = section.required_duration("poll_interval", shortest, "30s");
   const auto ttl = section.required_duration("lock_ttl", kShortestTtl, "60s");
-  if (const auto key = section.required_text("lock_key", kLockKeyBytesMax)) loop.lock_key = *key;
+  if (const auto key = section.required_text("lock_key", kMaxLockKeyBytes)) loop.lock_key = *key;
   if (const auto mode = section.choice("release_mode", kReleaseModes)) {
     loop.release_mode = *mode == 0 ? ReleaseMode::kTtlHold : ReleaseMode::kExplicit;
   }
@@ -240,10 +240,10 @@ PolicyReading parse_policy(std::string_view text, const std::string& file) {
       diagnostics.add(
           election == nullptr ? root->mark : election->place(),
           {.message = "the policy has no loops", .expected = "'leader_election:' with at least one loop below it"});
-    } else if (election != nullptr && election->items.size() > kLoopsMax) {
-      diagnostics.add(election->items[kLoopsMax].place(),
-                      {.message = fmt::format("the policy has more than {} loops", format_count(kLoopsMax)),
-                       .expected = "at most " + format_count(kLoopsMax),
+    } else if (election != nullptr && election->items.size() > kMaxLoops) {
+      diagnostics.add(election->items[kMaxLoops].place(),
+                      {.message = fmt::format("the policy has more than {} loops", format_count(kMaxLoops)),
+                       .expected = "at most " + format_count(kMaxLoops),
                        .hint = "split the policy by store or by service"});
     } else if (election != nullptr) {
       for (const Node& item : election->items) {

@@ -65,8 +65,8 @@ struct PolicyReading {
 };
 
 // Limits: 1 MiB of text (core/yaml/node.h), this many loops, this many bytes of a lock key.
-inline constexpr std::size_t kLoopsMax = 10'000;
-inline constexpr std::size_t kLockKeyBytesMax = 1024;
+inline constexpr std::size_t kMaxLoops = 10'000;
+inline constexpr std::size_t kMaxLockKeyBytes = 1024;
 
 // `file` is only for messages.
 PolicyReading parse_policy(std::string_view text, const std::string& file);

@@ -28,8 +28,8 @@ namespace {
 using runtime::task;
 
 constexpr std::size_t kActsKept = 20;
-constexpr std::size_t kNameBytesMax = 256;
-constexpr std::size_t kSecretBytesMin = 16;
+constexpr std::size_t kMaxNameBytes = 256;
+constexpr std::size_t kMinSecretBytes = 16;
 
 // 128 random bits, unguessable, in hexadecimal.
 std::string draw_secret() {
@@ -71,10 +71,10 @@ Result<Asked> asked_by(const Fields& fields) {
   if (!key || key->empty() || !epoch) return fail(Errc::kInvalid, "the form names no key and epoch");
   asked.key = *key;
   asked.epoch = election::Epoch(*epoch);
-  if (asked.by.empty() || asked.by.size() > kNameBytesMax || web::label_text(asked.by) != asked.by) {
+  if (asked.by.empty() || asked.by.size() > kMaxNameBytes || web::label_text(asked.by) != asked.by) {
     return fail(Errc::kInvalid, "enter your name");
   }
-  if (asked.to.size() > kNameBytesMax) return fail(Errc::kInvalid, "the name is too long");
+  if (asked.to.size() > kMaxNameBytes) return fail(Errc::kInvalid, "the name is too long");
   if (asked.act == "transfer" && asked.to.empty()) return fail(Errc::kInvalid, "enter the name of the next holder");
   if (asked.act == "release") asked.to.clear();
   if (asked.act == "steal" && value_of(fields, "confirm") != "yes") {
@@ -126,8 +126,8 @@ Status LeaseWeb::guard(const runtime::Endpoint& at) {
                 "clients that use another host name (--name) act with the rights of this process: require a secret in "
                 "every request (--secret-file FILE), or use --read-only");
   }
-  if (!options_.bearer.empty() && options_.bearer.size() < kSecretBytesMin) {
-    return fail(Errc::kInvalid, "the secret is too short: expected at least {} bytes", kSecretBytesMin);
+  if (!options_.bearer.empty() && options_.bearer.size() < kMinSecretBytes) {
+    return fail(Errc::kInvalid, "the secret is too short: expected at least {} bytes", kMinSecretBytes);
   }
   web::GuardRules rules{{}, draw_secret(), options_.bearer};
   if (here || !options_.names.empty()) rules.hosts = web::names_of_page(at, options_.names);

@@ -28,7 +28,7 @@ enum class Source : uint8_t {
   kIterationDuration,
   kDropped,
   kVus,
-  kVusMax,
+  kMaxVus,
   kChecks,
 };
 
@@ -57,7 +57,7 @@ constexpr std::array<Origin, 19> kOrigins{{
     {"data_sent", Source::kBytesSent},
     {"data_received", Source::kBytesReceived},
     {"vus", Source::kVus},
-    {"vus_max", Source::kVusMax},
+    {"vus_max", Source::kMaxVus},
 }};
 
 const Origin& origin_of(std::string_view metric) {
@@ -251,7 +251,7 @@ std::optional<Sample> sample(const Totals& totals, std::string_view metric, cons
   out.elapsed = elapsed_of(totals, filter);
   if (origin.source == Source::kVus) {
     take_gauge(totals.vus(filter.workflow).active, out);
-  } else if (origin.source == Source::kVusMax) {
+  } else if (origin.source == Source::kMaxVus) {
     take_gauge(totals.vus(filter.workflow).allocated, out);
   } else if (known->scope == MetricScope::kCheck) {
     take_checks(totals, filter, out);

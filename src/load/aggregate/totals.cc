@@ -232,7 +232,7 @@ Totals::Totals(const plan::Plan& plan)
       workflow_vus_(plan.workflows.size()),
       metric_series_(plan),
       step_series_(plan) {
-  series_.reserve(kSeriesMax + 1);
+  series_.reserve(kMaxSeries + 1);
 }
 
 void Totals::add(const metrics::Window& second, Duration covered) {
@@ -301,7 +301,7 @@ TotalsState Totals::save() const {
 
 Totals Totals::restore(const plan::Plan& plan, TotalsState state) {
   check(state.sum.shape() == shape_of(plan) && state.workflow_vus.size() == plan.workflows.size() &&
-            state.series.size() <= kSeriesMax,
+            state.series.size() <= kMaxSeries,
         "a state of this plan");
   Totals totals(plan);
   totals.sum_ = std::move(state.sum);

@@ -159,7 +159,7 @@ metrics::Retention retention_of(const TotalsState& state);
 class Totals {
  public:
   // The series keeps at most this many points.
-  static constexpr std::size_t kSeriesMax = metrics::most_of_all(metrics::kHotPoints);
+  static constexpr std::size_t kMaxSeries = metrics::most_of_all(metrics::kHotPoints);
 
   // `plan` must outlive the totals.
   explicit Totals(const plan::Plan& plan);
@@ -174,7 +174,7 @@ class Totals {
   // percentiles of its point are the worst of its parts, those of the run are exact.
   void amend(const metrics::Window& part);
 
-  // Restored totals go on exactly as the saved ones. REQUIRES a state of the plan's shape, with at most kSeriesMax
+  // Restored totals go on exactly as the saved ones. REQUIRES a state of the plan's shape, with at most kMaxSeries
   // points.
   TotalsState save() const;
   static Totals restore(const plan::Plan& plan, TotalsState state);

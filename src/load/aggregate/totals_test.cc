@@ -142,7 +142,7 @@ TEST_F(TotalsTest, the_series_of_more_than_a_day_is_bounded_and_loses_no_count) 
   const uint64_t seconds = 95'007;
   for (uint64_t s = 0; s < seconds; ++s) {
     totals.add(one_request(plan, s, s == 50'001 ? Duration::seconds(1) : Duration::millis(1)));
-    ASSERT_LE(totals.series().size(), Totals::kSeriesMax);
+    ASSERT_LE(totals.series().size(), Totals::kMaxSeries);
   }
   uint64_t requests = 0;
   uint64_t next = 0;
@@ -191,7 +191,7 @@ RC_GTEST_PROP(Totals, the_points_of_the_series_add_up_to_the_run, ()) {
     }
     RC_ASSERT(requests == told);
     RC_ASSERT(covered == totals.elapsed());
-    RC_ASSERT(totals.series().size() <= Totals::kSeriesMax);
+    RC_ASSERT(totals.series().size() <= Totals::kMaxSeries);
   }
   RC_ASSERT(totals.counts().requests == told);
 }
@@ -224,10 +224,10 @@ TEST_F(TotalsTest, what_comes_late_amends_its_second_and_no_gauge) {
 }
 
 TEST_F(TotalsTest, the_series_stays_within_its_limit_when_seconds_are_amended) {
-  const uint64_t seconds = 2 * Totals::kSeriesMax;
+  const uint64_t seconds = 2 * Totals::kMaxSeries;
   for (uint64_t s = 0; s < seconds; s += 2) totals.add(one_request(plan, s, Duration::millis(1)));
   for (uint64_t s = 1; s < seconds; s += 2) totals.amend(one_request(plan, s, Duration::millis(1)));
-  EXPECT_LE(totals.series().size(), Totals::kSeriesMax);
+  EXPECT_LE(totals.series().size(), Totals::kMaxSeries);
   uint64_t requests = 0;
   for (const SeriesPoint& point : totals.series()) requests += point.requests;
   EXPECT_EQ(requests, seconds);

@@ -124,7 +124,7 @@ class TotalsReader {
 
   // After `last`, which gives their age.
   void series(const Copy& from, TotalsState& to) {
-    if (static_cast<std::size_t>(from.series_size()) > Totals::kSeriesMax) return fail("too long a series");
+    if (static_cast<std::size_t>(from.series_size()) > Totals::kMaxSeries) return fail("too long a series");
     for (const Copy::Point& one : from.series()) to.series.push_back(point(one));
     const metrics::Retention retention = aggregate::retention_of(to);
     for (std::size_t i = 1; i < to.series.size(); ++i) {
@@ -223,8 +223,8 @@ class TotalsReader {
   }
   double figure(double value) {
     // The greatest sum: the greatest value, counted the most times.
-    constexpr double kMost = metrics::MetricWindow::kMaxValue * static_cast<double>(kMaxSumCount);
-    if (!(std::abs(value) <= kMost)) fail("an impossible figure of a metric");
+    constexpr double kMaxSum = metrics::MetricWindow::kMaxValue * static_cast<double>(kMaxSumCount);
+    if (!(std::abs(value) <= kMaxSum)) fail("an impossible figure of a metric");
     return value;
   }
 

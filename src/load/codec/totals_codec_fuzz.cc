@@ -27,7 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
   window.series[1].record(5, plan.metrics[1].scale());
   totals.add(window);
   totals.amend(window);
-  check(totals.series().size() <= aggregate::Totals::kSeriesMax);
+  check(totals.series().size() <= aggregate::Totals::kMaxSeries);
   check(totals.step_series().covered.size() <= aggregate::kMaxStepStretches);
   for (std::size_t m = 0; m < plan.metrics.size(); ++m) check(totals.series_of(m).size() <= totals.series().size());
   return 0;

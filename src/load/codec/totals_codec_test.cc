@@ -100,7 +100,7 @@ TEST(TotalsCodec, a_series_of_several_tiers_goes_on_as_the_original) {
   const plan::Plan plan = sample_plan();
   Totals original(plan);
   Totals other(plan);
-  for (uint64_t second = 0; second < 3 * Totals::kSeriesMax; ++second) {
+  for (uint64_t second = 0; second < 3 * Totals::kMaxSeries; ++second) {
     if (prng.chance(0.002)) other = copied(other);
     metrics::Window window = empty_window();
     window.second = second;
@@ -208,7 +208,7 @@ TEST(TotalsCodec, what_cannot_be_is_refused) {
               HasSubstr("an impossible count"));
   EXPECT_THAT(refused([](auto& c) { c.mutable_last()->set_covered_ns(-1); }), HasSubstr("an impossible time"));
   EXPECT_THAT(refused([](auto& c) {
-                for (uint64_t s = 4; s <= Totals::kSeriesMax; ++s) c.add_series()->set_second(s);
+                for (uint64_t s = 4; s <= Totals::kMaxSeries; ++s) c.add_series()->set_second(s);
               }),
               HasSubstr("too long a series"));
 }

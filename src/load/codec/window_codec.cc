@@ -182,7 +182,7 @@ class WindowReader {
       }
       histogram(phase.span(), to.phases[phase.phase()]);
     }
-    tallies(from.status(), metrics::kStatusMax,
+    tallies(from.status(), metrics::kMaxStatus,
             [&](uint32_t status, uint64_t count) { to.status.add(static_cast<uint16_t>(status), count); });
     tallies(from.errors(), http1::kErrorKinds, [&](uint32_t kind, uint64_t count) { to.errors[kind] += count; });
   }

@@ -218,7 +218,7 @@ TEST(WindowCodec, numbers_that_cannot_be_are_refused) {
   delta.mutable_steps(0)->set_bytes_received(uint64_t{1} << 51);
   EXPECT_THAT(refusal(delta), HasSubstr("bytes"));
   delta.mutable_steps(0)->clear_bytes_received();
-  delta.mutable_steps(0)->add_status()->set_key(metrics::kStatusMax);
+  delta.mutable_steps(0)->add_status()->set_key(metrics::kMaxStatus);
   EXPECT_THAT(refusal(delta), HasSubstr("status"));
   delta.mutable_steps(0)->clear_status();
   delta.mutable_steps(0)->add_phases()->set_phase(metrics::kPhases);

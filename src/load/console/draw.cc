@@ -11,7 +11,7 @@ namespace bellwether::console {
 namespace {
 
 constexpr int kPlotRowsGood = 7;  // with the time axis
-constexpr int kPlotRowsMax = 40;
+constexpr int kMaxPlotRows = 40;
 constexpr int kGap = 2;  // columns between two parts that stand side by side
 
 enum class Part : uint8_t { kLatency, kSteps, kThresholds, kEvents, kPlacement };
@@ -29,7 +29,7 @@ int rows_for(std::size_t entries) { return 1 + static_cast<int>(std::min<std::si
 Section section_of(const View& view, Part part) {
   const auto of = [part](int least, int wants) { return Section{part, least, wants, wants}; };
   switch (part) {
-    case Part::kLatency: return {part, 4, 1 + kPlotRowsGood, 1 + kPlotRowsMax};
+    case Part::kLatency: return {part, 4, 1 + kPlotRowsGood, 1 + kMaxPlotRows};
     case Part::kSteps: return of(3, rows_of_all_steps(view));
     case Part::kThresholds: return of(2, rows_for(view.thresholds.size()));
     case Part::kEvents: return of(2, rows_for(view.events.size()));

@@ -79,8 +79,8 @@ int columns_of(char32_t character) {
 }
 
 Grid::Grid(int columns, int rows)
-    : columns_(std::clamp(columns, 0, kColumnsMax)),
-      rows_(std::clamp(rows, 0, kRowsMax)),
+    : columns_(std::clamp(columns, 0, kMaxColumns)),
+      rows_(std::clamp(rows, 0, kMaxRows)),
       cells_(static_cast<std::size_t>(columns_) * static_cast<std::size_t>(rows_)) {}
 
 void Grid::put(int row, int column, char32_t character, Style style) {

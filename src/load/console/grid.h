@@ -37,8 +37,8 @@ int columns_of(char32_t character);
 
 class Grid {
  public:
-  static constexpr int kColumnsMax = 500;
-  static constexpr int kRowsMax = 200;
+  static constexpr int kMaxColumns = 500;
+  static constexpr int kMaxRows = 200;
 
   Grid() = default;
   // Blank. Cells beyond the most are not drawn.

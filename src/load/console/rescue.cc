@@ -28,7 +28,7 @@ struct Armed {
   int kept_errors = -1;
   int errors = -1;
   termios modes{};
-  std::array<char, kRescueLeaveMax> leave{};
+  std::array<char, kMaxRescueLeave> leave{};
   std::size_t leave_size = 0;
   std::array<struct sigaction, kSignals.size()> before{};
 };
@@ -67,7 +67,7 @@ void on_signal(int number) {
 
 void arm_rescue(const RescuePlan& plan) {
   check(!g_armed.armed.load(), "one terminal a process");
-  check(plan.leave.size() <= kRescueLeaveMax, "the codes of a terminal are short");
+  check(plan.leave.size() <= kMaxRescueLeave, "the codes of a terminal are short");
   g_armed.terminal = plan.terminal;
   g_armed.kept_errors = plan.kept_errors;
   g_armed.errors = plan.errors;

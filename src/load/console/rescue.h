@@ -12,11 +12,11 @@ namespace bellwether::console {
 struct RescuePlan {
   int terminal = -1;               // a separate description of it, without blocking
   const termios* modes = nullptr;  // to set; copied
-  std::string leave;               // to write; at most kRescueLeaveMax
+  std::string leave;               // to write; at most kMaxRescueLeave
   int kept_errors = -1;  // a file with the text for standard error meanwhile, to be written after it; -1: none
   int errors = -1;       // standard error before that
 };
-inline constexpr std::size_t kRescueLeaveMax = 512;
+inline constexpr std::size_t kMaxRescueLeave = 512;
 
 // From now on. REQUIRES that nothing is armed.
 void arm_rescue(const RescuePlan& plan);

@@ -18,7 +18,7 @@ namespace bellwether::console {
 namespace {
 
 constexpr int kLeaveMs = 300;
-constexpr off_t kErrorsMax = 256 << 10;
+constexpr off_t kMaxErrors = 256 << 10;
 
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
@@ -48,7 +48,7 @@ Result<std::unique_ptr<Terminal>> Terminal::open() {
     return fail(Errc::kUnsupported, "standard output is no terminal");
   }
   BW_TRY(auto codes, terminfo_of(environment("TERM"), environment("NO_COLOR").empty()));
-  if (codes.leave.size() > kRescueLeaveMax) return fail(Errc::kUnsupported, "its codes are too long");
+  if (codes.leave.size() > kMaxRescueLeave) return fail(Errc::kUnsupported, "its codes are too long");
   // A separate file description: the shell shares that of standard output, and needs it blocking.
   const int fd = ::open(name.data(), O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
   if (fd < 0) return fail_errno(errno, std::string("opening ") + name.data());
@@ -65,7 +65,7 @@ Terminal::~Terminal() {
 Terminal::Size Terminal::size() const {
   winsize size{};
   if (::ioctl(fd_, TIOCGWINSZ, &size) != 0 || size.ws_col == 0 || size.ws_row == 0) return {};
-  return {std::min<int>(size.ws_col, Grid::kColumnsMax), std::min<int>(size.ws_row, Grid::kRowsMax)};
+  return {std::min<int>(size.ws_col, Grid::kMaxColumns), std::min<int>(size.ws_row, Grid::kMaxRows)};
 }
 
 bool Terminal::in_foreground() const {
@@ -142,7 +142,7 @@ std::string Terminal::read() {
   if (got > 0) return {bytes.data(), static_cast<std::size_t>(got)};
   if (got == 0 || (errno != EAGAIN && errno != EINTR)) gone_ = in_foreground();
   struct stat kept {};
-  if (kept_errors_ >= 0 && ::fstat(kept_errors_, &kept) == 0 && kept.st_size > kErrorsMax) {
+  if (kept_errors_ >= 0 && ::fstat(kept_errors_, &kept) == 0 && kept.st_size > kMaxErrors) {
     // Only the newest text is worth keeping; a healthy process does not write this much.
     if (::ftruncate(kept_errors_, 0) != 0) tell_errors();
   }

@@ -51,7 +51,7 @@ struct PlotPoint {
 };
 
 struct View {
-  static constexpr std::size_t kEventsMax = 100;  // the newest
+  static constexpr std::size_t kMaxEvents = 100;  // the newest
 
   std::string scenario;
   std::string target;  // its target: "http://127.0.0.1:8080"
@@ -74,7 +74,7 @@ struct View {
 
   void add_event(Duration at, std::string text) {
     events.push_back({at, std::move(text)});
-    if (events.size() > kEventsMax) events.pop_front();
+    if (events.size() > kMaxEvents) events.pop_front();
   }
 };
 

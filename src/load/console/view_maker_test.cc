@@ -123,7 +123,7 @@ TEST_F(ViewMakerTest, a_long_run_is_shown_from_its_begin_and_in_bounds) {
   EXPECT_EQ(view_.points.front().length, Duration::minutes(1));
   EXPECT_EQ(view_.points.back().at, Duration::seconds(4999));
   EXPECT_EQ(view_.points.back().times.p50, Duration::millis(9));
-  EXPECT_LE(view_.points.size(), aggregate::Totals::kSeriesMax);
+  EXPECT_LE(view_.points.size(), aggregate::Totals::kMaxSeries);
 }
 
 TEST_F(ViewMakerTest, failures_come_by_count) {
@@ -170,8 +170,8 @@ TEST_F(ViewMakerTest, counts_that_went_back_make_no_rate) {
 
 TEST(Events, only_the_newest_are_kept) {
   View view;
-  for (std::size_t i = 0; i < View::kEventsMax + 5; ++i) view.add_event(Duration::zero(), std::to_string(i));
-  EXPECT_EQ(view.events.size(), View::kEventsMax);
+  for (std::size_t i = 0; i < View::kMaxEvents + 5; ++i) view.add_event(Duration::zero(), std::to_string(i));
+  EXPECT_EQ(view.events.size(), View::kMaxEvents);
   EXPECT_EQ(view.events.front().text, "5");
 }
 

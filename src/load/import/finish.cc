@@ -299,10 +299,10 @@ Import finish(Draft& draft, const Choices& choices) {
     draft.diagnostics.add({}, {.message = "no request is left to import",
                                .hint = choices.hosts.empty() ? "" : "--host names the hosts to keep"});
   }
-  if (draft.requests.size() > scenario::kStepsMax) {
+  if (draft.requests.size() > scenario::kMaxSteps) {
     draft.diagnostics.add({}, {.message = "there are too many requests",
                                .found = format_count(draft.requests.size()),
-                               .expected = fmt::format("at most {}", scenario::kStepsMax),
+                               .expected = fmt::format("at most {}", scenario::kMaxSteps),
                                .hint = "import a part of them"});
   }
   if (!draft.diagnostics.empty()) return tl::unexpected(draft.diagnostics.take());
@@ -320,10 +320,10 @@ Import finish(Draft& draft, const Choices& choices) {
     before = request.name;
   }
   Imported out{.scenario = text.take(), .steps = draft.requests.size(), .warnings = {}, .unset = {}};
-  if (out.scenario.size() > yaml::kFileBytesMax) {
+  if (out.scenario.size() > yaml::kMaxFileBytes) {
     draft.diagnostics.add({}, {.message = "the scenario would be too large",
                                .found = format_bytes(static_cast<double>(out.scenario.size())),
-                               .expected = fmt::format("at most {} MiB", yaml::kFileBytesMax >> 20),
+                               .expected = fmt::format("at most {} MiB", yaml::kMaxFileBytes >> 20),
                                .hint = "import a part of the requests"});
     return tl::unexpected(draft.diagnostics.take());
   }

@@ -29,11 +29,11 @@ struct Imported {
   std::vector<std::string> unset;     // names of `env` that need a value before the run
 };
 
-// The errors are in the order of the text, at most yaml::Diagnostics::kMax.
+// The errors are in the order of the text, at most yaml::Diagnostics::kMaxDiagnostics.
 using Import = tl::expected<Imported, std::vector<yaml::Diagnostic>>;
 
 // Sources longer than this are refused.
-constexpr std::size_t kSourceBytesMax = 64u << 20;
+constexpr std::size_t kMaxSourceBytes = 64u << 20;
 
 // One or more command lines, as a shell reads them.
 Import from_curl(const Source& source, const Choices& choices);

@@ -26,8 +26,8 @@ class JsonTree {
   bool copy(od::value from, Node& out, int depth) {
     const std::string_view token = from.raw_json_token();
     out.mark = mark_of(token.data());
-    if (++nodes_ > kJsonNodesMax) return refuse("the document has too many values");
-    if (depth >= yaml::kDepthMax) return refuse("the document is nested more than 64 levels deep");
+    if (++nodes_ > kMaxJsonNodes) return refuse("the document has too many values");
+    if (depth >= yaml::kMaxDepth) return refuse("the document is nested more than 64 levels deep");
     od::json_type type = od::json_type::null;
     if (failed(from.type().get(type))) return false;
     switch (type) {

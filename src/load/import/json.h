@@ -14,11 +14,11 @@ using yaml::Node;
 using Skip = bool (*)(std::string_view parent, std::string_view key);
 
 // Parses a JSON text whose root is an object or an array. Strings are quoted scalars, numbers and truth values are
-// unquoted ones as they were written. Errors, and more than kJsonNodesMax values or yaml::kDepthMax levels, go to
+// unquoted ones as they were written. Errors, and more than kMaxJsonNodes values or yaml::kMaxDepth levels, go to
 // `diagnostics`.
 std::optional<Node> parse_json(std::string_view text, yaml::Diagnostics& diagnostics, Skip skip = nullptr);
 
-constexpr std::size_t kJsonNodesMax = 2'000'000;
+constexpr std::size_t kMaxJsonNodes = 2'000'000;
 
 bool is_utf8(std::string_view text);
 

@@ -8,10 +8,10 @@
 namespace bellwether::imports {
 namespace {
 
-constexpr int kSchemaDepthMax = 12;
+constexpr int kMaxSchemaDepth = 12;
 // Of the whole document: references can make a small document name any number of values.
-constexpr std::size_t kSchemaValuesMax = 50'000;
-constexpr int kRefsMax = 20;
+constexpr std::size_t kMaxSchemaValues = 50'000;
+constexpr int kMaxRefs = 20;
 constexpr std::size_t kInventedTextBytes = 1'000;
 
 Node text_node(std::string text) {
@@ -73,7 +73,7 @@ std::string_view type_of(const Node& schema) {
 }  // namespace
 
 const Node* SchemaValues::resolve(const Node* node) {
-  for (int i = 0; node != nullptr && i < kRefsMax; ++i) {
+  for (int i = 0; node != nullptr && i < kMaxRefs; ++i) {
     const std::string_view ref = text_at(node, "$ref");
     if (ref.empty()) return node;
     node = ref.starts_with("#/") || ref == "#" ? follow(document_, ref.substr(1)) : nullptr;
@@ -97,9 +97,9 @@ Node SchemaValues::value_of(const Node& holder, std::string_view name) {
 Node SchemaValues::make(const Node* schema, const std::string& name, int depth) {
   schema = resolve(schema);
   const bool is_open = std::find(open_.begin(), open_.end(), schema) != open_.end();
-  if (schema == nullptr || !schema->is_map() || is_open || depth > kSchemaDepthMax) return {};
-  if (++made_ == kSchemaValuesMax) draft_.warnings.emplace_back("the schemas are too large: values are missing");
-  if (made_ > kSchemaValuesMax) return {};
+  if (schema == nullptr || !schema->is_map() || is_open || depth > kMaxSchemaDepth) return {};
+  if (++made_ == kMaxSchemaValues) draft_.warnings.emplace_back("the schemas are too large: values are missing");
+  if (made_ > kMaxSchemaValues) return {};
   for (const char* key : {"example", "default", "const"}) {
     if (const Node* const value = find(schema, key)) return example_of(*value);
   }
@@ -139,7 +139,7 @@ void SchemaValues::add_properties(const Node& schema, const std::string& name, i
     const Node* const parts = find(&schema, key);
     for (std::size_t i = 0; parts != nullptr && i < parts->items.size() && (all || i == 0); ++i) {
       const Node* const part = resolve(&parts->items[i]);
-      if (part == nullptr || depth > kSchemaDepthMax || ++made_ > kSchemaValuesMax) continue;
+      if (part == nullptr || depth > kMaxSchemaDepth || ++made_ > kMaxSchemaValues) continue;
       if (std::find(open_.begin(), open_.end(), part) != open_.end()) continue;
       open_.push_back(part);
       add_properties(*part, name, depth + 1, out);

@@ -12,8 +12,8 @@
 namespace bellwether::imports {
 namespace {
 
-constexpr int kFolderDepthMax = 20;
-constexpr std::size_t kGroupBytesMax = 200;  // as of a scenario
+constexpr int kMaxFolderDepth = 20;
+constexpr std::size_t kMaxGroupBytes = 200;  // as of a scenario
 
 // Postman's own variables, and the functions of templates that make the same.
 constexpr std::pair<std::string_view, std::string_view> kDynamic[] = {
@@ -98,7 +98,7 @@ class PostmanReader {
   }
 
   void read_items(const Node& items, const std::string& folder, const Node* auth, int depth) {
-    if (depth > kFolderDepthMax) return;
+    if (depth > kMaxFolderDepth) return;
     for (const Node& item : items.items) {
       note_scripts(item);
       const std::string name(text_at(&item, "name"));
@@ -118,7 +118,7 @@ class PostmanReader {
     Request request;
     request.name = name;
     for (const char c : folder) request.group += c == ',' || c == '{' || c == '}' ? ' ' : c;
-    if (request.group.size() > kGroupBytesMax) request.group.clear();
+    if (request.group.size() > kMaxGroupBytes) request.group.clear();
     if (from.is_scalar()) {
       request.url = text(from.text);
     } else {

@@ -12,16 +12,16 @@ namespace bellwether::imports {
 namespace {
 
 // Of names and trees that are written as YAML; deeper or longer ones stay texts.
-constexpr std::size_t kNameBytesMax = 200;
-constexpr int kJsonDepthMax = 40;
+constexpr std::size_t kMaxNameBytes = 200;
+constexpr int kMaxJsonDepth = 40;
 
 // Whether YAML can carry the tree: names are unique and short. Texts become literals unless they are templates.
 bool adopt(Node& node, bool are_templates, int depth) {
-  if (depth > kJsonDepthMax) return false;
+  if (depth > kMaxJsonDepth) return false;
   std::set<std::string_view> names;
   for (Node& item : node.items) {
     if (!are_templates) item.key = literal(item.key);
-    if (node.is_map() && (item.key.size() > kNameBytesMax || !names.insert(item.key).second)) return false;
+    if (node.is_map() && (item.key.size() > kMaxNameBytes || !names.insert(item.key).second)) return false;
     if (!adopt(item, are_templates, depth + 1)) return false;
   }
   if (node.is_scalar() && !are_templates) node.text = literal(node.text);
@@ -149,7 +149,7 @@ std::optional<Fields> split_form(std::string_view text) {
     if (equals == std::string_view::npos || equals == 0) return std::nullopt;
     auto name = decoded_component(pair.substr(0, equals));
     auto value = decoded_component(pair.substr(equals + 1));
-    if (!name || !value || name->size() > kNameBytesMax) return std::nullopt;
+    if (!name || !value || name->size() > kMaxNameBytes) return std::nullopt;
     // A scenario has the values of a name together.
     const auto is_same = [&](const Field& field) { return field.name == *name; };
     const bool is_apart = !out.empty() && out.back().name != *name && std::any_of(out.begin(), out.end(), is_same);
@@ -201,7 +201,7 @@ std::string variable_name(std::string_view name) {
   }
   while (out.ends_with('_')) out.pop_back();
   if (out.empty() || (out.front() >= '0' && out.front() <= '9')) out.insert(0, "V_");
-  return out.substr(0, kNameBytesMax);
+  return out.substr(0, kMaxNameBytes);
 }
 
 }  // namespace bellwether::imports

@@ -46,7 +46,7 @@ TEST(StatusCounts, of_two_are_the_same_in_either_order_and_nothing_is_no_entry) 
 
 TEST(StatusCountsDeathTest, there_are_no_other_statuses) {
   StatusCounts counts;
-  EXPECT_DEATH(counts.add(kStatusMax, 1), "a status");
+  EXPECT_DEATH(counts.add(kMaxStatus, 1), "a status");
 }
 
 }  // namespace

@@ -89,7 +89,7 @@ uint64_t StatusCounts::of(uint16_t status) const {
 }
 
 void StatusCounts::insert(uint16_t status, uint64_t times) {
-  check(status < kStatusMax, "a status that exists");
+  check(status < kMaxStatus, "a status that exists");
   if (times == 0) return;
   const auto after = [&](const Entry& e) { return e.status > status; };
   entries_.insert(std::find_if(entries_.begin(), entries_.end(), after), {status, times});

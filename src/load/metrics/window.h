@@ -63,7 +63,7 @@ class PiecePool {
 
 // The number of responses for each status. Few statuses occur, and mostly the first of them again: a short list
 // suffices.
-inline constexpr uint16_t kStatusMax = 1000;  // statuses 0..999
+inline constexpr uint16_t kMaxStatus = 1000;  // statuses 0..999
 
 class StatusCounts {
  public:
@@ -76,7 +76,7 @@ class StatusCounts {
   // With room for the statuses that a step usually sees, so that counting them needs no allocation.
   StatusCounts() { entries_.reserve(kUsual); }
 
-  // Allocates from the fifth status on. REQUIRES status < kStatusMax.
+  // Allocates from the fifth status on. REQUIRES status < kMaxStatus.
   void add(uint16_t status, uint64_t times) {
     for (Entry& one : entries_) {
       if (one.status == status) {

@@ -109,7 +109,7 @@ TEST(Errors, as_many_are_told_at_once_as_are_independent) {
   TestSources sources("workflows:\n  w:\n    vus: 1\n    duration: 1s\n    steps:\n" + steps);
   const auto plan = sources.load();
   ASSERT_FALSE(plan);
-  EXPECT_EQ(plan.error().size(), scenario::Diagnostics::kMax);
+  EXPECT_EQ(plan.error().size(), scenario::Diagnostics::kMaxDiagnostics);
 }
 
 TEST(Errors, limits_hold_for_what_is_generated) {

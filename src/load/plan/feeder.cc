@@ -93,10 +93,10 @@ class Feeder::Indexer {
 
   // A row from `begin` to `end` is right.
   bool take(std::size_t begin, std::size_t end) {
-    if (end - begin > kRowBytesMax) {
-      return wrong(begin, fmt::format("the row is longer than {} MiB", kRowBytesMax >> 20));
+    if (end - begin > kMaxRowBytes) {
+      return wrong(begin, fmt::format("the row is longer than {} MiB", kMaxRowBytes >> 20));
     }
-    if (feeder_.rows_ == kRowsMax) return wrong(begin, fmt::format("there are more than {} rows", kRowsMax));
+    if (feeder_.rows_ == kMaxRows) return wrong(begin, fmt::format("there are more than {} rows", kMaxRows));
     if (feeder_.rows_++ % kRowsAMark == 0) feeder_.marks_.push_back(begin);
     return true;
   }
@@ -118,11 +118,11 @@ class Feeder::Indexer {
       CsvField field;
       end = read_csv_field(text_, at_, feeder_.shape_.delimiter, field);
       if (end >= CsvEnd::kQuoteInside) return wrong(at_, what_is(end));
-      if (names.size() == kColumnsMax) {
-        return wrong(begin, fmt::format("there are more than {} columns", kColumnsMax));
+      if (names.size() == kMaxColumns) {
+        return wrong(begin, fmt::format("there are more than {} columns", kMaxColumns));
       }
       std::string name;
-      if (at_ - begin > kRowBytesMax) return wrong(begin, "the name of a column is too long");
+      if (at_ - begin > kMaxRowBytes) return wrong(begin, "the name of a column is too long");
       append_csv(field, name);
       if (name.empty()) return wrong(begin, fmt::format("column {} has no name", names.size() + 1));
       if (std::find(names.begin(), names.end(), name) != names.end()) {
@@ -155,9 +155,9 @@ class Feeder::Indexer {
     if (at_ >= text_.size() || text_[at_] != '{') return wrong(at_, "a row is an object: { is expected");
     if (const char* bad = skip_json(text_, at_)) return wrong(at_, std::string("this is not JSON: ") + bad);
     if (feeder_.rows_ == 0) {
-      feeder_.names_ = members_of(text_.substr(begin, at_ - begin), kColumnsMax + 1);
-      if (feeder_.names_.size() > kColumnsMax) {
-        return wrong(begin, fmt::format("the row has more than {} members", kColumnsMax));
+      feeder_.names_ = members_of(text_.substr(begin, at_ - begin), kMaxColumns + 1);
+      if (feeder_.names_.size() > kMaxColumns) {
+        return wrong(begin, fmt::format("the row has more than {} members", kMaxColumns));
       }
     }
     return take(begin, at_);
@@ -200,8 +200,8 @@ class Feeder::Indexer {
 };
 
 tl::expected<std::shared_ptr<const Feeder>, Trouble> Feeder::make(scenario::FileView file, Shape shape) {
-  if (file.bytes.size() > kDataFileBytesMax) {
-    return tl::unexpected(Trouble{0, 0, fmt::format("the file is larger than {} GiB", kDataFileBytesMax >> 30)});
+  if (file.bytes.size() > kMaxDataFileBytes) {
+    return tl::unexpected(Trouble{0, 0, fmt::format("the file is larger than {} GiB", kMaxDataFileBytes >> 30)});
   }
   const std::shared_ptr<Feeder> feeder(new Feeder(std::move(file), shape));
   Indexer indexer(*feeder);

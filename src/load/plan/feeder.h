@@ -14,10 +14,10 @@
 
 namespace bellwether::plan {
 
-constexpr uint64_t kDataFileBytesMax = 64ull << 30;
-constexpr uint64_t kRowsMax = 1'000'000'000;
-constexpr std::size_t kRowBytesMax = 1u << 20;
-constexpr std::size_t kColumnsMax = 1'000;
+constexpr uint64_t kMaxDataFileBytes = 64ull << 30;
+constexpr uint64_t kMaxRows = 1'000'000'000;
+constexpr std::size_t kMaxRowBytes = 1u << 20;
+constexpr std::size_t kMaxColumns = 1'000;
 
 class Feeder {
  public:

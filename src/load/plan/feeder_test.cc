@@ -125,11 +125,11 @@ TEST(Feeder, says_where_json_is_wrong) {
 
 TEST(Feeder, has_limits) {
   std::string wide;
-  for (std::size_t i = 0; i <= kColumnsMax; ++i) wide += (i == 0 ? "c" : ",c") + std::to_string(i);
+  for (std::size_t i = 0; i <= kMaxColumns; ++i) wide += (i == 0 ? "c" : ",c") + std::to_string(i);
   EXPECT_THAT(trouble(wide + "\n", Format::kCsv), testing::EndsWith("there are more than 1000 columns"));
-  EXPECT_EQ(trouble("a\n1\n" + std::string(kRowBytesMax + 1, 'x') + "\n", Format::kCsv),
+  EXPECT_EQ(trouble("a\n1\n" + std::string(kMaxRowBytes + 1, 'x') + "\n", Format::kCsv),
             "3:1 the row is longer than 1 MiB");
-  EXPECT_EQ(trouble("{\"a\": \"" + std::string(kRowBytesMax, 'x') + "\"}", Format::kJsonl),
+  EXPECT_EQ(trouble("{\"a\": \"" + std::string(kMaxRowBytes, 'x') + "\"}", Format::kJsonl),
             "1:1 the row is longer than 1 MiB");
 }
 

@@ -91,9 +91,9 @@ inline constexpr uint64_t kFirstPace = 10'000;
 // The most iterations that a part may begin within `after` of a reported second. The part keeps to it, and so its owner
 // knows what it may have begun when it is lost. `pace`: a second, as the part last reported; `users`: of the part.
 inline uint64_t begun_within(uint64_t pace, uint64_t users, Duration after) {
-  constexpr double kMost = 1e18;
+  constexpr double kMaxUsers = 1e18;
   const double most = static_cast<double>(pace == 0 ? kFirstPace : pace) * std::max(after.seconds_f(), 0.0);
-  return users + static_cast<uint64_t>(std::min(std::ceil(most), kMost));
+  return users + static_cast<uint64_t>(std::min(std::ceil(most), kMaxUsers));
 }
 
 }  // namespace bellwether::plan

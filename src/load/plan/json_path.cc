@@ -15,10 +15,10 @@ namespace {
 using Expression = JsonExpression;
 using Kind = JsonExpression::Kind;
 
-constexpr std::size_t kPathBytesMax = 4096;
-constexpr std::size_t kSegmentsMax = 64;
-constexpr int kNestedMax = 32;
-constexpr int64_t kIndexMax = (int64_t{1} << 53) - 1;
+constexpr std::size_t kMaxPathBytes = 4096;
+constexpr std::size_t kMaxSegments = 64;
+constexpr int kMaxNested = 32;
+constexpr int64_t kMaxIndex = (int64_t{1} << 53) - 1;
 
 bool is_decimal(char c) { return c >= '0' && c <= '9'; }
 bool begins_name(char c) {
@@ -118,7 +118,7 @@ class Parser {
         at_ = before;
         return true;
       }
-      if (out.size() == kSegmentsMax) return wrong("more than 64 parts");
+      if (out.size() == kMaxSegments) return wrong("more than 64 parts");
       JsonSegment& segment = out.emplace_back();
       segment.of_descendants = take("..");
       const bool dotted = segment.of_descendants ? peek() != '[' : take(".");
@@ -204,7 +204,7 @@ class Parser {
     if (text.empty() || (text.front() == '0' && (text.size() > 1 || negative))) {
       return wrong("an index has no digits, or a 0 in front", begin);
     }
-    if (!number || *number > static_cast<uint64_t>(kIndexMax)) return wrong("an index beyond 2^53", begin);
+    if (!number || *number > static_cast<uint64_t>(kMaxIndex)) return wrong("an index beyond 2^53", begin);
     out = negative ? -static_cast<int64_t>(*number) : static_cast<int64_t>(*number);
     return true;
   }
@@ -316,7 +316,7 @@ class Parser {
   }
 
   bool in_parentheses(Expression& out) {
-    if (++nested_ > kNestedMax) return wrong("nested more than 32 levels deep");
+    if (++nested_ > kMaxNested) return wrong("nested more than 32 levels deep");
     ++at_;
     skip_blanks();
     Expression inner;
@@ -351,7 +351,7 @@ class Parser {
   bool operand(Operand& out) {
     const char c = peek();
     if (c == '@' || c == '$') {
-      if (++nested_ > kNestedMax) return wrong("nested more than 32 levels deep");
+      if (++nested_ > kMaxNested) return wrong("nested more than 32 levels deep");
       ++at_;
       out.type = Type::kNodes;
       out.expression.from_root = c == '$';
@@ -403,7 +403,7 @@ class Parser {
     const auto* known =
         std::find_if(kFunctions.begin(), kFunctions.end(), [name](const Function& one) { return one.name == name; });
     if (known == kFunctions.end()) return wrong("the functions are length, count, value, match and search", begin);
-    if (++nested_ > kNestedMax) return wrong("nested more than 32 levels deep");
+    if (++nested_ > kMaxNested) return wrong("nested more than 32 levels deep");
     ++at_;
     std::vector<Operand> arguments;
     skip_blanks();
@@ -467,7 +467,7 @@ std::shared_ptr<const re2::RE2> compile_json_pattern(std::string_view pattern) {
 }
 
 Result<JsonPath> parse_json_path(std::string_view text) {
-  if (text.size() > kPathBytesMax) return fail(Errc::kTooLarge, "a JSON path has at most 4096 bytes");
+  if (text.size() > kMaxPathBytes) return fail(Errc::kTooLarge, "a JSON path has at most 4096 bytes");
   return Parser(text).path();
 }
 

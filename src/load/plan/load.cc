@@ -170,11 +170,11 @@ Result<Plan> plan_of(const scenario::Bundle& bundle) {
 }
 
 Result<Plan> make_plan(const QuickRun& run) {
-  if (run.vus == 0 || run.vus > scenario::kVusMax) {
-    return fail(Errc::kInvalid, "--vus must be from 1 to {}", scenario::kVusMax);
+  if (run.vus == 0 || run.vus > scenario::kMaxVus) {
+    return fail(Errc::kInvalid, "--vus must be from 1 to {}", scenario::kMaxVus);
   }
   if (run.duration <= Duration::zero()) return fail(Errc::kInvalid, "--duration must be longer than 0");
-  if (run.rate_per_s && !(*run.rate_per_s > 0 && *run.rate_per_s <= scenario::kRateMax)) {
+  if (run.rate_per_s && !(*run.rate_per_s > 0 && *run.rate_per_s <= scenario::kMaxRate)) {
     return fail(Errc::kInvalid, "--rate must be above 0 and at most 10000000/s");
   }
   BW_TRY(auto call, make_call(run));
@@ -195,7 +195,7 @@ Result<Plan> make_plan(const QuickRun& run) {
     RampingVus course{.start_vus = run.vus, .stages = {}, .pacing = {}};
     for (const scenario::NewLoad::Stage& stage : run.load.stages) {
       course.stages.push_back(
-          {stage.duration, static_cast<uint32_t>(std::min<double>(stage.target, scenario::kVusMax))});
+          {stage.duration, static_cast<uint32_t>(std::min<double>(stage.target, scenario::kMaxVus))});
     }
     workflow.executor = std::move(course);
   } else if (run.load.iterations) {

@@ -12,8 +12,8 @@
 
 namespace bellwether::plan {
 
-// The list of diagnostics is never empty, has at most Diagnostics::kMax entries and is in the order of the file.
-// REQUIRES sources.outside.
+// The list of diagnostics is never empty, has at most Diagnostics::kMaxDiagnostics entries and is in the order of the
+// file. REQUIRES sources.outside.
 tl::expected<Plan, std::vector<scenario::Diagnostic>> load(const scenario::Sources& sources);
 
 // Plans of bundles: one machine reads a scenario, and each machine that has its bundle makes the same plan of it.

@@ -20,7 +20,7 @@ using Problem = scenario::Diagnostics::Problem;
 namespace {
 
 // Each costs some hundred bytes a core, and more with its counts.
-constexpr std::size_t kWatchesMax = 10'000;
+constexpr std::size_t kMaxWatches = 10'000;
 
 constexpr std::array<Metric, 19> kMetrics{{
     {"http_reqs", MetricKind::kCounter, MetricScope::kResponse},
@@ -102,7 +102,7 @@ class TagResolver {
       return {};
     }
     const auto status = parse_u64(tag.value);
-    if (!status || *status > scenario::kStatusMax || (*status != 0 && *status < scenario::kStatusMin)) {
+    if (!status || *status > scenario::kMaxStatus || (*status != 0 && *status < scenario::kMinStatus)) {
       return wrong_value(tag, "a status from 100 to 999, or 0: no response");
     }
     out.response.status = static_cast<uint16_t>(*status);
@@ -434,12 +434,12 @@ void compile_watches(const scenario::Scenario& source, scenario::Reading& readin
     std::sort(plan.watches.begin(), plan.watches.end(),
               [&](const Watch& a, const Watch& b) { return key(a) < key(b); });
     plan.watches.erase(std::unique(plan.watches.begin(), plan.watches.end()), plan.watches.end());
-    if (plan.watches.size() <= kWatchesMax) continue;
+    if (plan.watches.size() <= kMaxWatches) continue;
     reading.diagnostics.add(
         source.thresholds[t].metric.mark,
         {.message = "the scenario is too large",
          .expected =
-             fmt::format("at most {} pairs of a step and a selection by status or expected_response", kWatchesMax),
+             fmt::format("at most {} pairs of a step and a selection by status or expected_response", kMaxWatches),
          .hint = "add a step: {status:503,step:NAME}"});
     return;
   }

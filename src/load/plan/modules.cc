@@ -9,7 +9,7 @@
 namespace bellwether::plan {
 namespace {
 
-constexpr uint64_t kModuleBytesMax = 4u << 20;
+constexpr uint64_t kMaxModuleBytes = 4u << 20;
 
 bool is_word(char c) { return c == '_' || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
 
@@ -117,13 +117,13 @@ Result<std::vector<Module>> read_modules(std::string_view script, const std::str
     if (!is_module_name(name)) {
       return fail(Errc::kInvalid, "'{}' cannot be the name of a module: words with dots between them", name);
     }
-    if (out.size() == kModulesMax) {
-      return fail(Errc::kInvalid, "more than {} modules are required", kModulesMax);
+    if (out.size() == kMaxModules) {
+      return fail(Errc::kInvalid, "more than {} modules are required", kMaxModules);
     }
     std::string path = name;
     std::replace(path.begin(), path.end(), '.', '/');
     path += ".lua";
-    auto text = outside.read_file(folder + path, kModuleBytesMax);
+    auto text = outside.read_file(folder + path, kMaxModuleBytes);
     if (!text) return fail(text.error().code, "the module '{}': {}", name, text.error().message);
     for (std::string& inner : required_names(*text)) {
       if (std::find(wanted.begin(), wanted.end(), inner) == wanted.end()) wanted.push_back(std::move(inner));

@@ -21,7 +21,7 @@ struct Module {
   std::shared_ptr<const std::string> text;  // of the file
 };
 
-inline constexpr std::size_t kModulesMax = 100;  // of one script, with those that its modules require
+inline constexpr std::size_t kMaxModules = 100;  // of one script, with those that its modules require
 
 // The texts after `require` in a script, each once, in the order of the script. Comments and other texts are skipped.
 std::vector<std::string> required_names(std::string_view script);

@@ -450,7 +450,7 @@ struct IpRange {
 struct Plan {
   std::string name;
   std::vector<HostPlace> hosts;    // of one name the last holds
-  std::vector<IpRange> local_ips;  // to connect from, if the machine has them; together at most kLocalIpsMax
+  std::vector<IpRange> local_ips;  // to connect from, if the machine has them; together at most kMaxLocalIps
   std::vector<Workflow> workflows;
   std::vector<StepInfo> steps;
   std::vector<CheckInfo> checks;

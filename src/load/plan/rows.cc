@@ -33,7 +33,7 @@ CsvEnd read_quoted(std::string_view text, std::size_t& at, char delimiter, CsvFi
   return length > 0 ? CsvEnd::kRow : CsvEnd::kAfterQuote;
 }
 
-constexpr int kDepthMax = 64;
+constexpr int kMaxDepth = 64;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -95,7 +95,7 @@ const char* skip_value(std::string_view text, std::size_t& at, int depth);
 
 // `at` is behind the opening bracket, and moves behind the closing one.
 const char* skip_items(std::string_view text, std::size_t& at, bool object, int depth) {
-  if (depth == kDepthMax) return "nested more than 64 levels deep";
+  if (depth == kMaxDepth) return "nested more than 64 levels deep";
   const char close = object ? '}' : ']';
   skip_json_space(text, at);
   if (at < text.size() && text[at] == close) {

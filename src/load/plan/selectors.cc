@@ -15,8 +15,8 @@ namespace bellwether::plan {
 
 namespace {
 
-constexpr std::size_t kSelectorBytesMax = 4096;
-constexpr int64_t kNthMax = 1'000'000;
+constexpr std::size_t kMaxSelectorBytes = 4096;
+constexpr int64_t kMaxNth = 1'000'000;
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f'; }
 bool begins_identifier(char c) {
@@ -318,7 +318,7 @@ class Translator {
     const bool negative = text.starts_with('-');
     if (negative || text.starts_with('+')) text.remove_prefix(1);
     const auto number = parse_u64(text);
-    if (!number || *number > static_cast<uint64_t>(kNthMax)) return std::nullopt;
+    if (!number || *number > static_cast<uint64_t>(kMaxNth)) return std::nullopt;
     return negative ? -static_cast<int64_t>(*number) : static_cast<int64_t>(*number);
   }
 
@@ -347,10 +347,10 @@ class Translator {
   bool read_escape(std::string& out) {
     ++at_;
     if (at_end() || text_[at_] == '\n' || text_[at_] == '\r' || text_[at_] == '\f') return false;
-    constexpr int kDigitsMax = 6;
+    constexpr int kMaxDigits = 6;
     uint32_t code = 0;
     int digits = 0;
-    for (; digits < kDigitsMax && !at_end() && hex_digit(text_[at_]) >= 0; ++digits, ++at_) {
+    for (; digits < kMaxDigits && !at_end() && hex_digit(text_[at_]) >= 0; ++digits, ++at_) {
       code = code * 16 + static_cast<uint32_t>(hex_digit(text_[at_]));
     }
     if (digits == 0) {
@@ -422,7 +422,7 @@ class Translator {
   bool next_sibling_ = false;
 };
 
-constexpr std::size_t kExpressionBytesMax = 16384;
+constexpr std::size_t kMaxExpressionBytes = 16384;
 
 void note(void* context, xmlErrorPtr error) {
   auto* text = static_cast<std::string*>(context);
@@ -432,7 +432,7 @@ void note(void* context, xmlErrorPtr error) {
 }  // namespace
 
 Result<std::string> css_to_xpath(std::string_view selector, std::string_view attribute) {
-  if (selector.size() > kSelectorBytesMax) return fail(Errc::kTooLarge, "a selector has at most 4096 bytes");
+  if (selector.size() > kMaxSelectorBytes) return fail(Errc::kTooLarge, "a selector has at most 4096 bytes");
   for (const char c : attribute) {
     if (!is_name(c) && c != ':') return fail(Errc::kInvalid, "'{}' is no attribute", attribute);
   }
@@ -440,7 +440,7 @@ Result<std::string> css_to_xpath(std::string_view selector, std::string_view att
 }
 
 Status check_xpath(const std::string& expression) {
-  if (expression.size() > kExpressionBytesMax) return fail(Errc::kTooLarge, "an expression has at most 16384 bytes");
+  if (expression.size() > kMaxExpressionBytes) return fail(Errc::kTooLarge, "an expression has at most 16384 bytes");
   std::string problem;
   const std::unique_ptr<xmlXPathContext, void (*)(xmlXPathContext*)> context(
       xmlXPathNewContext(nullptr), [](xmlXPathContext* one) { xmlXPathFreeContext(one); });

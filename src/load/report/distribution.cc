@@ -22,9 +22,9 @@ struct TimeKind {
 };
 
 constexpr std::size_t kDistributionBars = 60;
-constexpr double kLeastMillis = 1e-6;  // a logarithmic axis has no zero
+constexpr double kMinMillis = 1e-6;  // a logarithmic axis has no zero
 
-double millis_of(int64_t ns) { return std::max(static_cast<double>(ns) / 1e6, kLeastMillis); }
+double millis_of(int64_t ns) { return std::max(static_cast<double>(ns) / 1e6, kMinMillis); }
 
 // The percentage of the values in each of the bars, which share the axis.
 std::vector<double> shares_of(const Histogram& times, const Axis& axis) {

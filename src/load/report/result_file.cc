@@ -286,20 +286,20 @@ ResultPoint point_of(const Value& from) {
 }
 
 void read_lists(const Value& document, ResultFile& out) {
-  constexpr std::size_t kMost = kMaxResultEntries;
+  constexpr std::size_t kMaxEntries = kMaxResultEntries;
   document["steps"].each_member(
       kMaxResultSteps, [&](const std::string& name, const Value& step) { out.steps.push_back(step_of(name, step)); });
-  document["workflows"].each(kMost, [&](const Value& one) { out.workflows.push_back(workflow_of(one)); });
+  document["workflows"].each(kMaxEntries, [&](const Value& one) { out.workflows.push_back(workflow_of(one)); });
   read_series(document["series"], point_of, out.series);
-  document["checks"].each(kMost, [&](const Value& one) {
+  document["checks"].each(kMaxEntries, [&](const Value& one) {
     out.checks.push_back({one["name"].text(), one["step"].text(), one["passes"].count(), one["fails"].count()});
   });
   if (document.has("metrics")) {
-    document["metrics"].each_member(kMost, [&](const std::string& name, const Value& one) {
+    document["metrics"].each_member(kMaxEntries, [&](const std::string& name, const Value& one) {
       if (auto metric = metric_of(name, one)) out.metrics.push_back(std::move(*metric));
     });
   }
-  document["thresholds"].each(kMost, [&](const Value& one) {
+  document["thresholds"].each(kMaxEntries, [&](const Value& one) {
     std::optional<double> value;
     if (!one["value"].null()) value = one["value"].number();
     out.thresholds.push_back({one["metric"].text(), one["expression"].text(), value, one["ok"].flag()});
@@ -307,13 +307,13 @@ void read_lists(const Value& document, ResultFile& out) {
     if (one.has("limit")) out.thresholds.back().limit = one["limit"].number();
     if (one.has("unit")) out.thresholds.back().unit = one["unit"].text();
   });
-  document["lost"].each(kMost, [&](const Value& one) {
+  document["lost"].each(kMaxEntries, [&](const Value& one) {
     out.lost.push_back({one["from"].length(), one["to"].length(), one["ratio"].length(), one["cause"].text()});
   });
-  document["events"].each(kMost, [&](const Value& one) {
+  document["events"].each(kMaxEntries, [&](const Value& one) {
     out.events.push_back({one["t"].length(), one["kind"].text(), one["detail"].text()});
   });
-  document["generators"].each(kMost, [&](const Value& one) {
+  document["generators"].each(kMaxEntries, [&](const Value& one) {
     out.workers.push_back({one["name"].text(), one["cores"].count(), one["state"].text()});
   });
 }

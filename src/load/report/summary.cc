@@ -14,7 +14,7 @@
 namespace bellwether::report {
 namespace {
 
-constexpr std::size_t kNameLeast = 12;  // columns of a name that a table cuts
+constexpr std::size_t kMinName = 12;  // columns of a name that a table cuts
 
 // The text being written.
 class Page {
@@ -95,7 +95,7 @@ void Page::rows(const std::vector<std::vector<std::string>>& rows) {
     name = std::max(name, width_of(rows[r][0]));
   }
   const std::size_t over = widest - std::min(widest, space);
-  if (over == 0 || name >= over + kNameLeast || !rows[0][0].empty()) {
+  if (over == 0 || name >= over + kMinName || !rows[0][0].empty()) {
     for (const std::string& each : columns(rows, space)) line(each);
     return;
   }
@@ -121,7 +121,7 @@ void write_head(Page& page, const RunReport& run) {
   for (const std::string& fact : facts) wide += 2 + width_of(fact);
   const std::size_t space = page.width() - 2;
   const std::string name = printable(run.totals->plan().name);
-  const bool beside = wide + std::min(width_of(name), kNameLeast) <= space;
+  const bool beside = wide + std::min(width_of(name), kMinName) <= space;
   const std::string shown = shorten(name, beside ? space - wide : space);
   const std::string first = page.style(shown, Style::kBold);
   if (beside) return page.flow(first + "  ", facts, width_of(shown) + 2, Style::kDim);
@@ -178,7 +178,7 @@ void write_checks(Page& page, const RunReport& run) {
     names = std::max(names, width_of(text_of(plan.checks[c])));
     figures.push_back(std::move(text));
   }
-  names = std::min(names, page.width() - std::min(page.width() - kNameLeast, wide + 6));
+  names = std::min(names, page.width() - std::min(page.width() - kMinName, wide + 6));
   for (std::size_t c = 0; c < plan.checks.size(); ++c) {
     const metrics::CheckCount& count = run.totals->sum().checks[c];
     std::string mark = count.passes > 0 ? page.style("✓", Style::kGood) : "-";

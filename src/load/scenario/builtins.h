@@ -70,11 +70,11 @@ struct BuiltinEntry {
   int64_t high = 0;
 };
 
-constexpr int64_t kDrawnLengthMax = 1024;
-constexpr int64_t kDaysMax = 36'500;
-constexpr std::size_t kChoicesMax = 100;
-constexpr int64_t kDecimalPlacesMax = 9;
-constexpr int64_t kDecimalMax = 1'000'000'000;  // and its negative, of the numbers of random_float
+constexpr int64_t kMaxDrawnLength = 1024;
+constexpr int64_t kMaxDays = 36'500;
+constexpr std::size_t kMaxChoices = 100;
+constexpr int64_t kMaxDecimalPlaces = 9;
+constexpr int64_t kMaxDecimal = 1'000'000'000;  // and its negative, of the numbers of random_float
 
 // In the order of Builtin.
 constexpr std::array<BuiltinEntry, 36> kBuiltins{{
@@ -85,7 +85,7 @@ constexpr std::array<BuiltinEntry, 36> kBuiltins{{
     {Builtin::kNowS, "now_s", "now_s", "the time in whole seconds since 1970"},
     {Builtin::kDate, "date", "date(7)",
      "the date in UTC so many days from now: `2026-09-28`; `${date}` is today, `${date(-1)}` yesterday",
-     Arguments::kMaybeWhole, -kDaysMax, kDaysMax},
+     Arguments::kMaybeWhole, -kMaxDays, kMaxDays},
     {Builtin::kUuid, "uuid", "uuid", "a random UUID (version 4)"},
     {Builtin::kRandomInt, "random", "random(1, 10)", "a random whole number, both ends included", Arguments::kWholes},
     {Builtin::kRandomFloat, "random_float", "random_float(0, 1)",
@@ -94,13 +94,13 @@ constexpr std::array<BuiltinEntry, 36> kBuiltins{{
     {Builtin::kRandomChoice, "random_choice", "random_choice(red, green, 'dark blue')",
      "one of these texts, each as likely as the others", Arguments::kTexts},
     {Builtin::kRandomString, "random_string", "random_string(12)", "so many random letters and digits",
-     Arguments::kWhole, 1, kDrawnLengthMax},
+     Arguments::kWhole, 1, kMaxDrawnLength},
     {Builtin::kRandomAlpha, "random_alpha", "random_alpha(8)", "so many random letters", Arguments::kWhole, 1,
-     kDrawnLengthMax},
+     kMaxDrawnLength},
     {Builtin::kRandomDigits, "random_digits", "random_digits(6)", "so many random digits", Arguments::kWhole, 1,
-     kDrawnLengthMax},
+     kMaxDrawnLength},
     {Builtin::kRandomHex, "random_hex", "random_hex(8)", "so many random bytes, two hexadecimal digits each",
-     Arguments::kWhole, 1, kDrawnLengthMax},
+     Arguments::kWhole, 1, kMaxDrawnLength},
     {Builtin::kFakeFirstName, "fake.first_name", "fake.first_name", "`Grace`"},
     {Builtin::kFakeLastName, "fake.last_name", "fake.last_name", "`Miller`"},
     {Builtin::kFakeName, "fake.name", "fake.name", "`Grace Miller`"},

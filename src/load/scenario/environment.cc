@@ -10,7 +10,7 @@ namespace bellwether::scenario {
 namespace {
 
 // Entries may mention each other, so that their length could double with each line.
-constexpr std::size_t kValueBytesMax = 1u << 20;
+constexpr std::size_t kMaxValueBytes = 1u << 20;
 
 template <class Lookup>
 Result<std::string> replace(std::string_view text, const Lookup& lookup) {
@@ -24,7 +24,7 @@ Result<std::string> replace(std::string_view text, const Lookup& lookup) {
     const std::optional<std::string> value = lookup(part.text);
     if (!value) return fail(Errc::kNotFound, part.text);
     out += *value;
-    if (out.size() > kValueBytesMax) return fail(Errc::kTooLarge, "a value is longer than 1 MiB");
+    if (out.size() > kMaxValueBytes) return fail(Errc::kTooLarge, "a value is longer than 1 MiB");
   }
   return out;
 }

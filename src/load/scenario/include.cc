@@ -118,7 +118,7 @@ class Reader {
     const std::string where = (path.text.starts_with('/') ? "" : out_.folders[path.mark.file]) + path.text;
     const Place place{plain(where), path.mark};
     if (!may_include(path, place.path)) return;
-    auto text = sources_.outside->read_file(where, kIncludeBytesMax);
+    auto text = sources_.outside->read_file(where, kMaxIncludeBytes);
     if (!text) {
       diagnostics_.add(path.mark, {.message = fmt::format("the file {} cannot be read: {}", in_quotes(path.text),
                                                           text.error().message),
@@ -157,13 +157,13 @@ class Reader {
                                    .hint = before});
       return false;
     }
-    if (places_.size() > kIncludesMax) {
-      diagnostics_.add(path.mark, {.message = fmt::format("more than {} files are included", kIncludesMax)});
+    if (places_.size() > kMaxIncludes) {
+      diagnostics_.add(path.mark, {.message = fmt::format("more than {} files are included", kMaxIncludes)});
       return false;
     }
-    if (open_.size() > kIncludeDepthMax) {
+    if (open_.size() > kMaxIncludeDepth) {
       diagnostics_.add(path.mark,
-                       {.message = fmt::format("files include each other more than {} levels deep", kIncludeDepthMax)});
+                       {.message = fmt::format("files include each other more than {} levels deep", kMaxIncludeDepth)});
       return false;
     }
     return true;

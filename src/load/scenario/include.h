@@ -10,9 +10,9 @@
 
 namespace bellwether::scenario {
 
-constexpr std::size_t kIncludesMax = 20;         // files, all together
-constexpr std::size_t kIncludeDepthMax = 8;      // that include each other
-constexpr uint64_t kIncludeBytesMax = 1u << 20;  // of one
+constexpr std::size_t kMaxIncludes = 20;         // files, all together
+constexpr std::size_t kMaxIncludeDepth = 8;      // that include each other
+constexpr uint64_t kMaxIncludeBytes = 1u << 20;  // of one
 
 struct Included {
   Node root;                         // without `include`; included content stands before that of the including file

@@ -23,9 +23,9 @@ inline constexpr std::string_view kStepNames = "[A-Za-z0-9_-]{1,100}";
 inline constexpr std::string_view kValueNames = "[A-Za-z_][A-Za-z0-9_]*";
 inline constexpr std::string_view kMetricNames = "[A-Za-z_][A-Za-z0-9_]{0,127}";
 inline constexpr Value kTags[] = {
-    {.form = Form::kNamed, .range = {0, kTagsMax}, .elements = kText, .names = kValueNames}};
+    {.form = Form::kNamed, .range = {0, kMaxTags}, .elements = kText, .names = kValueNames}};
 inline constexpr Value kStepMap[] = {{.form = Form::kMap, .map = &maps::kStep}};
 inline constexpr Value kSteps[] = {
-    {.form = Form::kNamed, .range = {1, kStepsMax}, .elements = kStepMap, .names = kStepNames}};
+    {.form = Form::kNamed, .range = {1, kMaxSteps}, .elements = kStepMap, .names = kStepNames}};
 
 }  // namespace bellwether::scenario::holds

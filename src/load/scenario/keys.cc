@@ -39,7 +39,7 @@ constexpr Key kExponentialKeys[] = {
     {.name = "mean", .text = "The mean of the pauses", .values = kSomeDuration, .required = true},
     {.name = "max", .text = "Longer ones count as this", .values = kDuration},
 };
-constexpr Value kSigma[] = {{.form = Form::kNumber, .range = {.high = kSigmaMax}}};
+constexpr Value kSigma[] = {{.form = Form::kNumber, .range = {.high = kMaxSigma}}};
 constexpr Key kLognormalKeys[] = {
     {.name = "median", .text = "Half of the pauses are shorter", .values = kSomeDuration, .required = true},
     {.name = "sigma",
@@ -94,13 +94,13 @@ constexpr Value kExecutor[] = {{.form = Form::kChoice, .choices = kExecutors}};
 constexpr Value kPriority[] = {{.form = Form::kChoice, .choices = kPriorities}};
 constexpr Value kOnOvertime[] = {{.form = Form::kChoice, .choices = kOnOvertimes}};
 constexpr Value kCollect[] = {{.form = Form::kChoice, .choices = kCollects}};
-constexpr Value kVus[] = {{.form = Form::kWhole, .range = {0, kVusMax}}, {.form = Form::kMap, .map = &kUsers}};
-constexpr Value kSomeVus[] = {{.form = Form::kWhole, .range = {0, kVusMax}}};
-constexpr Value kOneVuOrMore[] = {{.form = Form::kWhole, .range = {1, kVusMax}}};
-constexpr Value kIterations[] = {{.form = Form::kWhole, .range = {1, kIterationsMax}}};
-constexpr Value kTarget[] = {{.form = Form::kWhole, .range = {0, kVusMax}}, {.form = Form::kRate}};
+constexpr Value kVus[] = {{.form = Form::kWhole, .range = {0, kMaxVus}}, {.form = Form::kMap, .map = &kUsers}};
+constexpr Value kSomeVus[] = {{.form = Form::kWhole, .range = {0, kMaxVus}}};
+constexpr Value kOneVuOrMore[] = {{.form = Form::kWhole, .range = {1, kMaxVus}}};
+constexpr Value kIterations[] = {{.form = Form::kWhole, .range = {1, kMaxIterations}}};
+constexpr Value kTarget[] = {{.form = Form::kWhole, .range = {0, kMaxVus}}, {.form = Form::kRate}};
 constexpr Value kStageMap[] = {{.form = Form::kMap, .map = &kStage}};
-constexpr Value kStages[] = {{.form = Form::kList, .range = {1, kStagesMax}, .elements = kStageMap}};
+constexpr Value kStages[] = {{.form = Form::kList, .range = {1, kMaxStages}, .elements = kStageMap}};
 constexpr Value kUsed[] = {{.form = Form::kText},
                            {.form = Form::kList, .elements = kText},
                            {.form = Form::kNamed, .elements = kText, .names = kValueNames}};
@@ -194,7 +194,7 @@ constexpr std::string_view kPicks[] = {"sequential", "random", "unique-per-vu"};
 constexpr Value kPick[] = {{.form = Form::kChoice, .choices = kPicks}};
 constexpr Value kDataMap[] = {{.form = Form::kMap, .map = &kData}};
 constexpr Value kDatas[] = {
-    {.form = Form::kNamed, .range = {0, kFeedersMax}, .elements = kDataMap, .names = kValueNames}};
+    {.form = Form::kNamed, .range = {0, kMaxFeeders}, .elements = kDataMap, .names = kValueNames}};
 constexpr std::string_view kAtEnds[] = {"restart", "stop"};
 constexpr Value kAtEnd[] = {{.form = Form::kChoice, .choices = kAtEnds}};
 constexpr Key kDataKeys[] = {
@@ -211,21 +211,21 @@ constexpr Value kOnLoss[] = {{.form = Form::kChoice, .choices = kOnLosses}};
 constexpr Value kThresholdOf[] = {{.form = Form::kText}, {.form = Form::kMap, .map = &kThreshold}};
 constexpr Value kThresholdsOf[] = {{.form = Form::kText},
                                    {.form = Form::kMap, .map = &kThreshold},
-                                   {.form = Form::kList, .range = {1, kThresholdsMax}, .elements = kThresholdOf}};
-constexpr Value kThresholds[] = {{.form = Form::kNamed, .range = {0, kThresholdsMax}, .elements = kThresholdsOf}};
+                                   {.form = Form::kList, .range = {1, kMaxThresholds}, .elements = kThresholdOf}};
+constexpr Value kThresholds[] = {{.form = Form::kNamed, .range = {0, kMaxThresholds}, .elements = kThresholdsOf}};
 constexpr Value kEnv[] = {{.form = Form::kNamed, .elements = kScalar, .names = kValueNames}, {.form = Form::kNothing}};
 constexpr Value kDefaultsMap[] = {{.form = Form::kMap, .map = &kDefaults}};
 constexpr Value kHttpDefaultsMap[] = {{.form = Form::kMap, .map = &kHttpDefaults}};
 constexpr Value kWorkflowMap[] = {{.form = Form::kMap, .map = &kWorkflow}};
 constexpr Value kWorkflows[] = {
-    {.form = Form::kNamed, .range = {1, kWorkflowsMax}, .elements = kWorkflowMap, .names = kStepNames}};
+    {.form = Form::kNamed, .range = {1, kMaxWorkflows}, .elements = kWorkflowMap, .names = kStepNames}};
 
 // In the order of MetricKind.
 constexpr std::string_view kMetricKinds[] = {"counter", "gauge", "rate", "trend"};
 constexpr Value kMetricKind[] = {{.form = Form::kChoice, .choices = kMetricKinds}};
 constexpr Value kMetricOf[] = {{.form = Form::kChoice, .choices = kMetricKinds}, {.form = Form::kMap, .map = &kMetric}};
 constexpr Value kMetrics[] = {
-    {.form = Form::kNamed, .range = {0, kMetricsMax}, .elements = kMetricOf, .names = kMetricNames}};
+    {.form = Form::kNamed, .range = {0, kMaxMetrics}, .elements = kMetricOf, .names = kMetricNames}};
 
 constexpr Key kMetricKeys[] = {
     {.name = "kind",

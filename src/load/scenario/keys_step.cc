@@ -11,8 +11,8 @@ using Keys = std::span<const Key>;
 // --- http ------------------------------------------------------------------------------------------------------------
 
 constexpr Value kRedirects[] = {{.form = Form::kWhole, .range = {0, 100}}};
-constexpr Value kRetryTimes[] = {{.form = Form::kWhole, .range = {0, kRetriesMax}}};
-constexpr Value kRetriesOf[] = {{.form = Form::kWhole, .range = {0, kRetriesMax}},
+constexpr Value kRetryTimes[] = {{.form = Form::kWhole, .range = {0, kMaxRetries}}};
+constexpr Value kRetriesOf[] = {{.form = Form::kWhole, .range = {0, kMaxRetries}},
                                 {.form = Form::kMap, .map = &kRetries}};
 constexpr Value kTlsMap[] = {{.form = Form::kMap, .map = &kTls}};
 constexpr Value kAuthMap[] = {{.form = Form::kMap, .map = &kAuth}};
@@ -23,9 +23,9 @@ constexpr Value kOneFormPart[] = {{.form = Form::kText}, {.form = Form::kMap, .m
 constexpr Value kFormParts[] = {
     {.form = Form::kText}, {.form = Form::kMap, .map = &kFormPart}, {.form = Form::kList, .elements = kOneFormPart}};
 constexpr Value kMultipart[] = {{.form = Form::kNamed, .range = {.low = 1}, .elements = kFormParts}};
-constexpr Value kHosts[] = {{.form = Form::kNamed, .range = {0, kHostsMax}, .elements = kText}};
+constexpr Value kHosts[] = {{.form = Form::kNamed, .range = {0, kMaxHosts}, .elements = kText}};
 constexpr Value kLocalIps[] = {{.form = Form::kText},
-                               {.form = Form::kList, .range = {1, kLocalIpsMax}, .elements = kText}};
+                               {.form = Form::kList, .range = {1, kMaxLocalIps}, .elements = kText}};
 constexpr Value kBody[] = {{.form = Form::kText}, {.form = Form::kMap, .map = &kFileBody}};
 
 constexpr Key kTimeout{
@@ -42,7 +42,7 @@ constexpr Key kKeepAlive{.name = "keep_alive",
                          .text = "Whether the connection serves later requests too; else each request opens one",
                          .values = kBool};
 constexpr Key kTlsKey{.name = "tls", .text = "Certificates, versions and sessions of TLS", .values = kTlsMap};
-constexpr Key kBodyMax{.name = "body_max", .text = "A longer response is an error", .values = kSize};
+constexpr Key kMaxBody{.name = "body_max", .text = "A longer response is an error", .values = kSize};
 constexpr Key kAuthKey{.name = "auth", .text = "Credentials of the request", .values = kAuthMap};
 constexpr Key kRetriesKey{
     .name = "retries", .text = "How often a request that failed is sent again", .values = kRetriesOf};
@@ -52,7 +52,7 @@ constexpr Key kProxyKey{
     .values = kText};
 constexpr Value kStatusesAlone[] = {{.form = Form::kStatuses}};
 constexpr Value kExpected[] = {{.form = Form::kStatuses},
-                               {.form = Form::kList, .range = {1, kStatusRangesMax}, .elements = kStatusesAlone}};
+                               {.form = Form::kList, .range = {1, kMaxStatusRanges}, .elements = kStatusesAlone}};
 constexpr Key kExpectedStatuses{.name = "expected_statuses",
                                 .text = "Only responses with these statuses do not count as failed: 404, 3xx, 200-399",
                                 .values = kExpected};
@@ -61,7 +61,7 @@ constexpr Key kHeaders{
 
 constexpr std::string_view kSharing[] = {"per_user", "shared"};
 constexpr Value kConnections[] = {{.form = Form::kChoice, .choices = kSharing},
-                                  {.form = Form::kWhole, .range = {1, kConnectionsMax}}};
+                                  {.form = Form::kWhole, .range = {1, kMaxConnections}}};
 
 constexpr Key kHttpDefaultsKeys[] = {
     {.name = "base", .text = "The URL before all URLs that are not absolute", .values = kText},
@@ -81,7 +81,7 @@ constexpr Key kHttpDefaultsKeys[] = {
     kCompressed,
     kKeepAlive,
     kTlsKey,
-    kBodyMax,
+    kMaxBody,
     kAuthKey,
     kRetriesKey,
     kProxyKey,
@@ -114,7 +114,7 @@ constexpr Key kHttpKeys[] = {
     kCompressed,
     kKeepAlive,
     kTlsKey,
-    kBodyMax,
+    kMaxBody,
     kAuthKey,
     kRetriesKey,
     kProxyKey,
@@ -199,10 +199,10 @@ constexpr Value kDurations[] = {{.form = Form::kDuration},
                                 {.form = Form::kList, .range = {.low = 1}, .elements = kDuration}};
 constexpr Value kScalars[] = {{.form = Form::kScalar}, {.form = Form::kList, .range = {.low = 1}, .elements = kScalar}};
 
-constexpr Value kCount[] = {{.form = Form::kWhole, .range = {0, kCountMax}}};
-constexpr Value kCounts[] = {{.form = Form::kWhole, .range = {0, kCountMax}},
+constexpr Value kCount[] = {{.form = Form::kWhole, .range = {0, kMaxCount}}};
+constexpr Value kCounts[] = {{.form = Form::kWhole, .range = {0, kMaxCount}},
                              {.form = Form::kList, .range = {.low = 1}, .elements = kCount}};
-constexpr Value kCounted[] = {{.form = Form::kWhole, .range = {0, kCountMax}},
+constexpr Value kCounted[] = {{.form = Form::kWhole, .range = {0, kMaxCount}},
                               {.form = Form::kList, .range = {.low = 1}, .elements = kCount},
                               {.form = Form::kMap, .map = &kCountCheck}};
 
@@ -334,12 +334,12 @@ constexpr Value kSet[] = {{.form = Form::kNamed, .elements = kText, .names = kVa
 
 constexpr Value kCodeMap[] = {{.form = Form::kMap, .map = &kCode}};
 constexpr Value kArguments[] = {
-    {.form = Form::kNamed, .range = {0, kArgumentsMax}, .elements = kText, .names = kValueNames}};
+    {.form = Form::kNamed, .range = {0, kMaxArguments}, .elements = kText, .names = kValueNames}};
 constexpr Value kNames[] = {{.form = Form::kText},
-                            {.form = Form::kList, .range = {0, kArgumentsMax}, .elements = kText}};
+                            {.form = Form::kList, .range = {0, kMaxArguments}, .elements = kText}};
 
 constexpr Value kRecords[] = {
-    {.form = Form::kNamed, .range = {1, kMetricsMax}, .elements = kText, .names = kMetricNames}};
+    {.form = Form::kNamed, .range = {1, kMaxMetrics}, .elements = kText, .names = kMetricNames}};
 
 constexpr Key kCodeKeys[] = {
     {.name = "file", .text = "The program, relative to the scenario's folder", .values = kText, .required = true},
@@ -358,9 +358,9 @@ constexpr Key kActionKeys[] = {
 constexpr std::string_view kActions[] = {"http", "lua", "native", "set"};
 constexpr std::string_view kActionLater[] = {"run", "wait"};
 constexpr Value kConditions[] = {
-    {.form = Form::kNamed, .range = {1, kConditionsMax}, .elements = kConditionOnValue, .names = R"(.*\$\{.*)"}};
-constexpr Value kRepeat[] = {{.form = Form::kWhole, .range = {1, kRepeatMax}}};
-constexpr Value kWeight[] = {{.form = Form::kWhole, .range = {1, kWeightMax}}};
+    {.form = Form::kNamed, .range = {1, kMaxConditions}, .elements = kConditionOnValue, .names = R"(.*\$\{.*)"}};
+constexpr Value kRepeat[] = {{.form = Form::kWhole, .range = {1, kMaxRepeat}}};
+constexpr Value kWeight[] = {{.form = Form::kWhole, .range = {1, kMaxWeight}}};
 constexpr Key kStepKeys[] = {
     {.name = "after", .text = "Steps that must have ended before", .values = kTexts},
     {.name = "if",

@@ -35,34 +35,34 @@ struct Delay {
   bool operator==(const Delay&) const = default;
 };
 
-constexpr uint64_t kVusMax = 1'000'000;
-constexpr double kRateMax = 10e6;  // arrivals a second
+constexpr uint64_t kMaxVus = 1'000'000;
+constexpr double kMaxRate = 10e6;  // arrivals a second
 // Of a rate of the command line: unused ones cost nothing.
 constexpr uint32_t kUsersOfRate = 100;
-constexpr uint64_t kRetriesMax = 100;
-constexpr uint64_t kConnectionsMax = 1'000'000;  // shared, to one server
-constexpr uint64_t kSigmaMax = 10;               // of a pause
-constexpr uint64_t kIterationsMax = 1'000'000'000'000;
-constexpr std::size_t kStagesMax = 1'000;  // of one executor
-constexpr std::size_t kWorkflowsMax = 100;
-constexpr std::size_t kStepsMax = 1'000;       // of the whole scenario, with the names of requests
-constexpr std::size_t kChecksMax = 10'000;     // of the whole scenario
-constexpr uint64_t kCountMax = 1'000'000'000;  // of values of a response, in a check
-constexpr std::size_t kThresholdsMax = 1'000;
-constexpr std::size_t kHostsMax = 1'000;  // with addresses of their own
-constexpr std::size_t kLocalIpsMax = 65'536;
-constexpr std::size_t kTagsMax = 20;        // of one workflow or step
-constexpr std::size_t kArgumentsMax = 100;  // of a function of a program, and names of its checks and values
-constexpr std::size_t kProvidesMax = 100;   // the most values that a workflow provides, or uses
-constexpr std::size_t kListsMax = 8;        // of all users' values, in the whole scenario
-constexpr std::size_t kFeedersMax = 100;
-constexpr std::size_t kMetricsMax = 100;  // of the scenario's own
-constexpr std::size_t kMetricNameMax = 128;
-constexpr std::size_t kUnitMax = 32;
-constexpr std::size_t kGroupsMax = 100;      // of steps, in the whole scenario
-constexpr std::size_t kConditionsMax = 100;  // of one step
-constexpr uint64_t kRepeatMax = 100'000;     // times in one iteration
-constexpr uint64_t kWeightMax = 1'000'000;
+constexpr uint64_t kMaxRetries = 100;
+constexpr uint64_t kMaxConnections = 1'000'000;  // shared, to one server
+constexpr uint64_t kMaxSigma = 10;               // of a pause
+constexpr uint64_t kMaxIterations = 1'000'000'000'000;
+constexpr std::size_t kMaxStages = 1'000;  // of one executor
+constexpr std::size_t kMaxWorkflows = 100;
+constexpr std::size_t kMaxSteps = 1'000;       // of the whole scenario, with the names of requests
+constexpr std::size_t kMaxChecks = 10'000;     // of the whole scenario
+constexpr uint64_t kMaxCount = 1'000'000'000;  // of values of a response, in a check
+constexpr std::size_t kMaxThresholds = 1'000;
+constexpr std::size_t kMaxHosts = 1'000;  // with addresses of their own
+constexpr std::size_t kMaxLocalIps = 65'536;
+constexpr std::size_t kMaxTags = 20;        // of one workflow or step
+constexpr std::size_t kMaxArguments = 100;  // of a function of a program, and names of its checks and values
+constexpr std::size_t kMaxProvides = 100;   // the most values that a workflow provides, or uses
+constexpr std::size_t kMaxLists = 8;        // of all users' values, in the whole scenario
+constexpr std::size_t kMaxFeeders = 100;
+constexpr std::size_t kMaxMetrics = 100;  // of the scenario's own
+constexpr std::size_t kMaxMetricName = 128;
+constexpr std::size_t kMaxUnit = 32;
+constexpr std::size_t kMaxGroups = 100;      // of steps, in the whole scenario
+constexpr std::size_t kMaxConditions = 100;  // of one step
+constexpr uint64_t kMaxRepeat = 100'000;     // times in one iteration
+constexpr uint64_t kMaxWeight = 1'000'000;
 
 struct Pair {
   Text name;

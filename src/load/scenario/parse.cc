@@ -57,8 +57,8 @@ void parse_workflows(const Section& file, Scenario& scenario) {
     report_wrong(*workflows, file.what(*workflows), "a map of at least one workflow", reading);
     return;
   }
-  if (workflows->items.size() > kWorkflowsMax) {
-    report_wrong(*workflows, file.what(*workflows), fmt::format("at most {} workflows", kWorkflowsMax), reading);
+  if (workflows->items.size() > kMaxWorkflows) {
+    report_wrong(*workflows, file.what(*workflows), fmt::format("at most {} workflows", kMaxWorkflows), reading);
     return;
   }
   std::size_t steps = 0;
@@ -72,11 +72,11 @@ void parse_workflows(const Section& file, Scenario& scenario) {
       checks += step.checks.size();
       if (const auto* code = std::get_if<Code>(&step.work)) steps += code->requests.size();
     }
-    if (steps <= kStepsMax && checks <= kChecksMax) continue;
+    if (steps <= kMaxSteps && checks <= kMaxChecks) continue;
     reading.diagnostics.add(
         node->place(), {.message = "the scenario is too large",
                         .expected = fmt::format("at most {} steps, with the names of their requests, and {} checks",
-                                                kStepsMax, kChecksMax)});
+                                                kMaxSteps, kMaxChecks)});
     return;
   }
 }
@@ -188,8 +188,8 @@ std::vector<Threshold> parse_thresholds(const Node& node, Reading& reading) {
     }
     const std::size_t count = metric.is_list() ? metric.items.size() : 1;
     for (std::size_t i = 0; i < count; ++i) {
-      if (out.size() == kThresholdsMax) {
-        report_wrong(node, "'thresholds'", fmt::format("at most {} thresholds", kThresholdsMax), reading);
+      if (out.size() == kMaxThresholds) {
+        report_wrong(node, "'thresholds'", fmt::format("at most {} thresholds", kMaxThresholds), reading);
         return out;
       }
       auto threshold = parse_threshold(metric.is_list() ? metric.items[i] : metric, name, reading);
@@ -260,7 +260,7 @@ void put_load(const Overrides& overrides, Workflow& workflow) {
   } else if (!load.stages.empty()) {
     RampingVus course{.start_vus = overrides.vus.value_or(1), .stages = {}, .graceful_ramp_down = {}, .pacing = {}};
     for (const NewLoad::Stage& stage : load.stages) {
-      course.stages.push_back({stage.duration, static_cast<uint32_t>(std::min<double>(stage.target, kVusMax))});
+      course.stages.push_back({stage.duration, static_cast<uint32_t>(std::min<double>(stage.target, kMaxVus))});
     }
     workflow.executor = std::move(course);
   } else if (load.iterations) {
@@ -353,8 +353,8 @@ std::vector<Feeder> parse_data(const Node& node, Reading& reading) {
     return out;
   }
   for (const Node& item : node.items) {
-    if (out.size() == kFeedersMax) {
-      report_wrong(node, "'data'", fmt::format("at most {} files", kFeedersMax), reading);
+    if (out.size() == kMaxFeeders) {
+      report_wrong(node, "'data'", fmt::format("at most {} files", kMaxFeeders), reading);
       break;
     }
     const auto is = [&item](std::string_view name) { return name == item.key; };

@@ -75,7 +75,7 @@ std::optional<Literal> read_literal(const Node& node, const Condition& condition
   const auto number = [](auto value) {
     return value ? std::optional<Literal>(static_cast<double>(*value)) : std::nullopt;
   };
-  if (condition.counts) return number(read_whole(node, what, {.low = 0, .high = kCountMax}, reading));
+  if (condition.counts) return number(read_whole(node, what, {.low = 0, .high = kMaxCount}, reading));
   switch (condition.subject) {
     case Subject::kStatus: return number(read_whole(node, what, {.low = 100, .high = 999}, reading));
     case Subject::kSize: return number(read_size(node, what, reading));
@@ -229,8 +229,8 @@ std::vector<Condition> parse_checks(const Node& node, const std::string& step, R
 std::vector<Condition> parse_conditions(const Node& node, const std::string& step, Reading& reading) {
   std::vector<Condition> out;
   const std::string where = "'if' of " + step;
-  if (!node.is_map() || node.items.empty() || node.items.size() > kConditionsMax) {
-    report_wrong(node, where, fmt::format("a map of at most {} values and what they must be", kConditionsMax), reading,
+  if (!node.is_map() || node.items.empty() || node.items.size() > kMaxConditions) {
+    report_wrong(node, where, fmt::format("a map of at most {} values and what they must be", kMaxConditions), reading,
                  R"(such as {"${token}": {exists: true}})");
     return out;
   }

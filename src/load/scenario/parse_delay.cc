@@ -36,7 +36,7 @@ class LawReader {
     }
     const auto text = read_constant(*node, section_.what(*node), reading_);
     const auto number = text ? parse_double(text->text) : std::nullopt;
-    if (number && *number > 0 && *number <= static_cast<double>(kSigmaMax)) return *number;
+    if (number && *number > 0 && *number <= static_cast<double>(kMaxSigma)) return *number;
     wrong_ = true;
     if (text) refuse("sigma", "a number above 0 and up to 10, such as 0.5");
     return 0;

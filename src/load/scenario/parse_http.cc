@@ -17,8 +17,8 @@ std::vector<StatusRange> parse_expected(const Section& http) {
   Reading& reading = http.reading();
   std::vector<StatusRange> out;
   const std::span<const Node> items = node->is_list() ? std::span(node->items) : std::span(node, 1);
-  if (items.empty() || items.size() > kStatusRangesMax) {
-    report_wrong(*node, http.what(*node), fmt::format("1 to {} statuses and ranges", kStatusRangesMax), reading);
+  if (items.empty() || items.size() > kMaxStatusRanges) {
+    report_wrong(*node, http.what(*node), fmt::format("1 to {} statuses and ranges", kMaxStatusRanges), reading);
     return out;
   }
   for (const Node& item : items) {
@@ -349,9 +349,9 @@ std::optional<uint64_t> parse_connections(const Node& node, const std::string& w
   if (!text || text->text == "per_user") return std::nullopt;
   if (text->text == "shared") return 0;
   const auto most = parse_u64(text->text);
-  if (most && *most >= 1 && *most <= kConnectionsMax) return most;
+  if (most && *most >= 1 && *most <= kMaxConnections) return most;
   report_wrong(node, what,
-               fmt::format("per_user, shared, or the most to each server on each core: 1 to {}", kConnectionsMax),
+               fmt::format("per_user, shared, or the most to each server on each core: 1 to {}", kMaxConnections),
                reading);
   return std::nullopt;
 }
@@ -369,8 +369,8 @@ HttpDefaults parse_http_defaults(const Node& node, Reading& reading) {
       if (place) out.hosts.push_back({{item.key, item.key_mark}, std::move(*place)});
     }
     if (!hosts->is_map()) report_wrong(*hosts, section.what(*hosts), "a map such as {shop.example: 10.0.0.7}", reading);
-    if (out.hosts.size() > kHostsMax) {
-      report_wrong(*hosts, section.what(*hosts), fmt::format("at most {} hosts", kHostsMax), reading);
+    if (out.hosts.size() > kMaxHosts) {
+      report_wrong(*hosts, section.what(*hosts), fmt::format("at most {} hosts", kMaxHosts), reading);
     }
   }
   if (const Node* from = section.find("local_ips")) {
@@ -380,8 +380,8 @@ HttpDefaults parse_http_defaults(const Node& node, Reading& reading) {
     };
     if (from->is_list()) {
       for (const Node& item : from->items) read(item);
-      if (from->items.empty() || from->items.size() > kLocalIpsMax) {
-        report_wrong(*from, what, fmt::format("1 to {} addresses or ranges", kLocalIpsMax), reading);
+      if (from->items.empty() || from->items.size() > kMaxLocalIps) {
+        report_wrong(*from, what, fmt::format("1 to {} addresses or ranges", kMaxLocalIps), reading);
       }
     } else {
       read(*from);

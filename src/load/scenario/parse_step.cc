@@ -107,15 +107,15 @@ void parse_work(const Section& section, Step& step) {
   }
 }
 
-constexpr std::size_t kNameMax = 200;
+constexpr std::size_t kMaxName = 200;
 
 void parse_arguments(const Section& section, Code& out) {
   Reading& reading = section.reading();
   const Node* arguments = section.find("args");
   if (arguments == nullptr) return;
-  if (!arguments->is_map() || arguments->items.size() > kArgumentsMax) {
+  if (!arguments->is_map() || arguments->items.size() > kMaxArguments) {
     report_wrong(*arguments, section.what(*arguments),
-                 fmt::format("a map of at most {} names and texts", kArgumentsMax), reading);
+                 fmt::format("a map of at most {} names and texts", kMaxArguments), reading);
     return;
   }
   for (const Node& item : arguments->items) {
@@ -135,16 +135,16 @@ std::vector<Text> parse_names(const Section& section, std::string_view key) {
   const Node* node = section.find(key);
   if (node == nullptr) return {};
   std::vector<Text> names = read_texts(*node, section.what(*node), reading);
-  if (names.size() > kArgumentsMax) {
-    report_wrong(*node, section.what(*node), fmt::format("at most {} names", kArgumentsMax), reading);
-    names.resize(kArgumentsMax);
+  if (names.size() > kMaxArguments) {
+    report_wrong(*node, section.what(*node), fmt::format("at most {} names", kMaxArguments), reading);
+    names.resize(kMaxArguments);
   }
   for (auto name = names.begin(); name != names.end(); ++name) {
     const bool again = std::any_of(names.begin(), name, [&](const Text& other) { return other.text == name->text; });
-    if (name->text.empty() || name->text.size() > kNameMax) {
+    if (name->text.empty() || name->text.size() > kMaxName) {
       reading.diagnostics.add(name->mark, {.message = section.what(*node) + " has a name that cannot be one",
                                            .found = in_quotes(name->text),
-                                           .expected = fmt::format("1 to {} bytes", kNameMax)});
+                                           .expected = fmt::format("1 to {} bytes", kMaxName)});
     } else if (again) {
       reading.diagnostics.add(
           name->mark, {.message = fmt::format("{} is there twice in {}", in_quotes(name->text), section.what(*node))});
@@ -155,10 +155,10 @@ std::vector<Text> parse_names(const Section& section, std::string_view key) {
 
 std::optional<Metric> parse_metric(const Node& node, Reading& reading) {
   const std::string where = "metric " + in_quotes(node.key);
-  if (!is_value_name(node.key) || node.key.size() > kMetricNameMax) {
+  if (!is_value_name(node.key) || node.key.size() > kMaxMetricName) {
     reading.diagnostics.add(node.place(),
                             {.message = in_quotes(node.key) + " cannot be the name of a metric",
-                             .expected = fmt::format("letters, digits and _, at most {}", kMetricNameMax)});
+                             .expected = fmt::format("letters, digits and _, at most {}", kMaxMetricName)});
     return std::nullopt;
   }
   Metric out;
@@ -177,15 +177,15 @@ std::optional<Metric> parse_metric(const Node& node, Reading& reading) {
   if (const auto kind = section.choice("kind")) out.kind = static_cast<MetricKind>(*kind);
   if (const auto unit = section.constant("unit")) {
     out.unit = unit->text;
-    if (out.unit.size() > kUnitMax) {
+    if (out.unit.size() > kMaxUnit) {
       report_wrong(*section.find("unit"), section.what(*section.find("unit")),
-                   fmt::format("at most {} bytes", kUnitMax), reading);
+                   fmt::format("at most {} bytes", kMaxUnit), reading);
     }
   }
   return out;
 }
 
-constexpr std::size_t kValueMax = 200;
+constexpr std::size_t kMaxValue = 200;
 // The existing tags of steps in thresholds.
 constexpr std::array<std::string_view, 9> kTaken{"step", "workflow", "scenario",         "check", "group", "method",
                                                  "url",  "status",   "expected_response"};
@@ -195,7 +195,7 @@ void report_value(const Text& value, const std::string& what, Reading& reading) 
       value.mark,
       {.message = "wrong " + what,
        .found = in_quotes(value.text),
-       .expected = fmt::format("1 to {} bytes, none of , {{ and }}: a threshold could not name it", kValueMax)});
+       .expected = fmt::format("1 to {} bytes, none of , {{ and }}: a threshold could not name it", kMaxValue)});
 }
 
 }  // namespace
@@ -272,7 +272,7 @@ void parse_list(const Node& steps, const std::string& what, std::optional<uint16
     return;
   }
   for (const Node& step : steps.items) {
-    if (workflow.steps.size() > kStepsMax) return;  // reported for the scenario as a whole
+    if (workflow.steps.size() > kMaxSteps) return;  // reported for the scenario as a whole
     parse_step(step, holder, workflow, reading);
   }
 }
@@ -310,8 +310,8 @@ Code parse_code(const Node& node, const std::string& where, Reading& reading) {
 
 std::vector<Metric> parse_metrics(const Node& node, Reading& reading) {
   std::vector<Metric> out;
-  if (!node.is_map() || node.items.size() > kMetricsMax) {
-    report_wrong(node, "'metrics'", fmt::format("a map of at most {} names and kinds", kMetricsMax), reading,
+  if (!node.is_map() || node.items.size() > kMaxMetrics) {
+    report_wrong(node, "'metrics'", fmt::format("a map of at most {} names and kinds", kMaxMetrics), reading,
                  "such as {orders: counter}");
     return out;
   }
@@ -323,8 +323,8 @@ std::vector<Metric> parse_metrics(const Node& node, Reading& reading) {
 
 std::vector<Pair> parse_records(const Node& node, const std::string& what, Reading& reading) {
   std::vector<Pair> out;
-  if (!node.is_map() || node.items.empty() || node.items.size() > kMetricsMax) {
-    report_wrong(node, what, fmt::format("a map of at most {} metrics and values", kMetricsMax), reading,
+  if (!node.is_map() || node.items.empty() || node.items.size() > kMaxMetrics) {
+    report_wrong(node, what, fmt::format("a map of at most {} metrics and values", kMaxMetrics), reading,
                  "such as {orders: 1}");
     return out;
   }
@@ -340,16 +340,16 @@ bool is_tag_name(std::string_view text) {
 }
 
 bool is_tag_value(std::string_view text) {
-  return !text.empty() && text.size() <= kValueMax && text.find_first_of(",{}") == std::string_view::npos;
+  return !text.empty() && text.size() <= kMaxValue && text.find_first_of(",{}") == std::string_view::npos;
 }
 
 std::vector<Pair> parse_tags(const Section& section, bool with_group) {
   Reading& reading = section.reading();
   std::vector<Pair> out;
   if (const Node* tags = section.find("tags")) {
-    if (!tags->is_map() || tags->items.size() > kTagsMax) {
+    if (!tags->is_map() || tags->items.size() > kMaxTags) {
       report_wrong(*tags, section.what(*tags),
-                   fmt::format("a map of at most {} names and texts: {{page: checkout}}", kTagsMax), reading);
+                   fmt::format("a map of at most {} names and texts: {{page: checkout}}", kMaxTags), reading);
       return out;
     }
     for (const Node& item : tags->items) {

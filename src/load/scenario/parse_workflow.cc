@@ -35,9 +35,9 @@ void read_uses(const Section& section, Workflow& workflow) {
       if (fallback) workflow.uses.push_back({from, {value.key, value.key_mark}, std::move(fallback->text)});
     }
   }
-  if (workflow.uses.size() <= kProvidesMax) return;
-  report_wrong(*uses, section.what(*uses), fmt::format("at most {} values", kProvidesMax), reading);
-  workflow.uses.resize(kProvidesMax);
+  if (workflow.uses.size() <= kMaxProvides) return;
+  report_wrong(*uses, section.what(*uses), fmt::format("at most {} values", kMaxProvides), reading);
+  workflow.uses.resize(kMaxProvides);
 }
 
 // A text, or {value: TEXT, collect: all}.
@@ -79,9 +79,9 @@ void read_provides(const Section& section, Workflow& workflow) {
       workflow.provides.push_back(std::move(*one));
     }
   }
-  if (workflow.provides.size() <= kProvidesMax) return;
-  report_wrong(*provides, section.what(*provides), fmt::format("at most {} values", kProvidesMax), reading);
-  workflow.provides.resize(kProvidesMax);
+  if (workflow.provides.size() <= kMaxProvides) return;
+  report_wrong(*provides, section.what(*provides), fmt::format("at most {} values", kMaxProvides), reading);
+  workflow.provides.resize(kMaxProvides);
 }
 
 // The dependencies on other workflows.
@@ -105,7 +105,7 @@ enum class Executor : unsigned char {
   kRampingRate,
   kExternal
 };
-constexpr Range kVusRange{.low = 1, .high = kVusMax};
+constexpr Range kVusRange{.low = 1, .high = kMaxVus};
 
 bool has_http(const Workflow& workflow) {
   return std::any_of(workflow.steps.begin(), workflow.steps.end(), is_test_step);
@@ -175,7 +175,7 @@ double read_rate(const Node& node, const Section& section, bool zero_too) {
     }
     *rate /= unit->seconds_f();
   }
-  if (rate && (*rate > 0 || (zero_too && *rate == 0)) && *rate <= kRateMax) return *rate;
+  if (rate && (*rate > 0 || (zero_too && *rate == 0)) && *rate <= kMaxRate) return *rate;
   report_wrong(node, section.what(node),
                fmt::format("a rate {} up to 10000000/s, such as 500/s or 30/m", zero_too ? "from 0" : "above 0 and"),
                reading);
@@ -190,9 +190,9 @@ void read_stages(const Section& section, Read read) {
   if (stages == nullptr) {
     return report_missing(section, "stages", "a list such as [{duration: 30s, target: 100}]");
   }
-  if (!stages->is_list() || stages->items.empty() || stages->items.size() > kStagesMax) {
+  if (!stages->is_list() || stages->items.empty() || stages->items.size() > kMaxStages) {
     return report_wrong(*stages, section.what(*stages),
-                        fmt::format("a list of 1 to {} stages: [{{duration: 30s, target: 100}}]", kStagesMax), reading);
+                        fmt::format("a list of 1 to {} stages: [{{duration: 30s, target: 100}}]", kMaxStages), reading);
   }
   Duration sum;
   for (const Node& one : stages->items) {

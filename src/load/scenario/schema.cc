@@ -50,7 +50,7 @@ class Writer {
     definitions_["size"] = {{"anyOf", {{{"type", "number"}, {"minimum", 0}}, text_like(kSizeText)}}};
     definitions_["rate"] = {{"anyOf", {{{"type", "number"}, {"minimum", 0}}, text_like(kRateText)}}};
     definitions_["statuses"] = {
-        {"anyOf", {whole({kStatusMin, kStatusMax}), text_like(R"([1-9][xX]{2}|[1-9]\d{2}-[1-9]\d{2})")}}};
+        {"anyOf", {whole({kMinStatus, kMaxStatus}), text_like(R"([1-9][xX]{2}|[1-9]\d{2}-[1-9]\d{2})")}}};
     out["definitions"] = std::move(definitions_);
     return out.dump(1) + "\n";
   }

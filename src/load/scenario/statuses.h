@@ -18,12 +18,12 @@ struct StatusRange {
   bool operator==(const StatusRange&) const = default;
 };
 
-constexpr uint64_t kStatusMin = 100;
-constexpr uint64_t kStatusMax = 999;
-constexpr std::size_t kStatusRangesMax = 100;  // of one request
+constexpr uint64_t kMinStatus = 100;
+constexpr uint64_t kMaxStatus = 999;
+constexpr std::size_t kMaxStatusRanges = 100;  // of one request
 constexpr std::string_view kStatusForms = "statuses from 100 to 999 and ranges of them: [200, 404, 3xx, 500-503]";
 
-// Empty: it is none of the three forms, or outside of kStatusMin to kStatusMax.
+// Empty: it is none of the three forms, or outside of kMinStatus to kMaxStatus.
 inline std::optional<StatusRange> parse_statuses(std::string_view text) {
   uint64_t low = 0;
   uint64_t high = 0;
@@ -38,7 +38,7 @@ inline std::optional<StatusRange> parse_statuses(std::string_view text) {
     low = *first;
     high = *last;
   }
-  if (low < kStatusMin || high > kStatusMax || low > high) return std::nullopt;
+  if (low < kMinStatus || high > kMaxStatus || low > high) return std::nullopt;
   return StatusRange{static_cast<uint16_t>(low), static_cast<uint16_t>(high)};
 }
 

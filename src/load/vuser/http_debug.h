@@ -11,7 +11,7 @@ namespace bellwether::vuser {
 
 class HttpDebug {
  public:
-  static constexpr uint32_t kVusMax = 10;  // beyond them nobody can read it
+  static constexpr uint32_t kMaxVus = 10;  // beyond them nobody can read it
   struct Options {
     bool bodies = false;
     bool credentials = false;  // else the values of fields that carry them are hidden

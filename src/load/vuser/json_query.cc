@@ -20,9 +20,9 @@ using Step = JsonQueries::Step;
 using Segments = std::span<const JsonSegment>;
 
 // The most values that one search looks at.
-constexpr uint64_t kSearchWorkMax = 20'000'000;
+constexpr uint64_t kMaxSearchWork = 20'000'000;
 // How deep it goes at once: a document has at most 1024 levels, and filters within filters begin again at its root.
-constexpr int kSearchDepthMax = 1'200;
+constexpr int kMaxSearchDepth = 1'200;
 
 struct Nothing {};
 struct Null {};
@@ -85,7 +85,7 @@ class Search {
   template <class Visit>
   bool descend(dom::element from, const JsonSegment& segment, Segments rest, const Visit& visit) {
     if (!spend() || select(from, segment, rest, visit)) return true;
-    if (depth_ == kSearchDepthMax) {
+    if (depth_ == kMaxSearchDepth) {
       left_ = 0;
       return true;
     }
@@ -331,7 +331,7 @@ class Search {
 
   dom::element root_;
   std::vector<Step>& way_;
-  uint64_t left_ = kSearchWorkMax;
+  uint64_t left_ = kMaxSearchWork;
   int depth_ = 0;
 };
 
@@ -367,10 +367,10 @@ bool JsonQueries::list(const plan::JsonQuery& query, std::string& out) {
   const bool all = Search(state_->root, state_->way).each(query, [&out](dom::element element) {
     if (out.size() > 1) out += ',';
     out += simdjson::to_string(element);
-    return out.size() < kListBytesMax;
+    return out.size() < kMaxListBytes;
   });
   out += ']';
-  return all && out.size() <= kListBytesMax;
+  return all && out.size() <= kMaxListBytes;
 }
 
 }  // namespace bellwether::vuser

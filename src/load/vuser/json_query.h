@@ -33,10 +33,10 @@ class JsonQueries {
   const std::vector<Step>& way_to(const plan::JsonQuery& query, std::size_t number = 0);
   // The number of its values; nothing when the search takes too long. REQUIRES as above.
   std::optional<std::size_t> count(const plan::JsonQuery& query);
-  // Its values as a JSON list, of at most kListBytesMax. False when that takes too long or is too long. REQUIRES as
+  // Its values as a JSON list, of at most kMaxListBytes. False when that takes too long or is too long. REQUIRES as
   // above.
   bool list(const plan::JsonQuery& query, std::string& out);
-  static constexpr std::size_t kListBytesMax = 16u << 20;
+  static constexpr std::size_t kMaxListBytes = 16u << 20;
 
  private:
   struct State;

@@ -271,7 +271,7 @@ TEST_F(JsonQuerying, a_list_has_an_end) {
   ASSERT_TRUE(queries_.open(padded(deep)));
   std::string out;
   EXPECT_FALSE(queries_.list(*plan::parse_json_path("$..*")->many, out));
-  EXPECT_LT(out.size(), JsonQueries::kListBytesMax + 200'000);
+  EXPECT_LT(out.size(), JsonQueries::kMaxListBytes + 200'000);
   EXPECT_EQ(queries_.count(*plan::parse_json_path("$..*")->many), 1'000u);
 }
 

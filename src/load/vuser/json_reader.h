@@ -41,7 +41,7 @@ class JsonReader {
   // The number of values of a path that may name several; nothing when the document is not valid, or the search takes
   // too long.
   std::optional<std::size_t> count(const plan::JsonPath& path);
-  // They as a JSON list. False as above, and for a list of more than JsonQueries::kListBytesMax.
+  // They as a JSON list. False as above, and for a list of more than JsonQueries::kMaxListBytes.
   bool find_list(const plan::JsonPath& path, std::string& out);
 
  private:

@@ -143,14 +143,14 @@ bool MarkupReader::find_list(const Expression& expression, std::string& out) {
   if (!found.is_there()) return false;
   out = "[";
   std::string text;
-  for (std::size_t i = 0; i < found.size() && out.size() < kListBytesMax; ++i) {
+  for (std::size_t i = 0; i < found.size() && out.size() < kMaxListBytes; ++i) {
     if (!found.text(i, text)) continue;
     out += out.size() > 1 ? ",\"" : "\"";
     append_json_text(text, out);
     out += '"';
   }
   out += ']';
-  return out.size() <= kListBytesMax;
+  return out.size() <= kMaxListBytes;
 }
 
 void MarkupReader::close() { document_.reset(); }

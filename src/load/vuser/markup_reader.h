@@ -37,9 +37,9 @@ class MarkupReader {
   bool find_text(const Expression& expression, std::string& out, std::size_t number = 0);
   // The number of its nodes, 1 for another result; nothing when it takes too long.
   std::optional<std::size_t> count(const Expression& expression);
-  // All its texts as a JSON list of at most kListBytesMax. False when that takes too long or is too long.
+  // All its texts as a JSON list of at most kMaxListBytes. False when that takes too long or is too long.
   bool find_list(const Expression& expression, std::string& out);
-  static constexpr std::size_t kListBytesMax = 16u << 20;
+  static constexpr std::size_t kMaxListBytes = 16u << 20;
   void close();
 
  private:

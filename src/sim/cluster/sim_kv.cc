@@ -78,7 +78,7 @@ void SimKv::finish_first(bool written) {
 
 bool SimKv::too_large(const std::vector<KvChange>& changes) {
   return std::any_of(changes.begin(), changes.end(), [](const KvChange& change) {
-    return change.key.size() > kKeyBytesMax || (change.value && change.value->size() > kValueBytesMax);
+    return change.key.size() > kMaxKeyBytes || (change.value && change.value->size() > kMaxValueBytes);
   });
 }
 

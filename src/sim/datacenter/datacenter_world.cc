@@ -511,9 +511,9 @@ constexpr int64_t kLostOfChild = 1500;
 constexpr int64_t kLostOfDead = 3000;
 constexpr int64_t kLostOfSilent = 5000;
 constexpr int64_t kLostWithOwner = kForAnotherOwner.ns() / 1'000'000;  // nobody tells the follower to go
-template <int64_t kMost, auto kFault>
+template <int64_t kMaxMillis, auto kFault>
 bool strike_alone(FenceWorld& w) {
-  return w.most(Duration::millis(kMost), w.strike(kFault));
+  return w.most(Duration::millis(kMaxMillis), w.strike(kFault));
 }
 // What it does until its permit ends it does not report: it waits for an answer to its last report.
 bool deafen_alone(FenceWorld& w) {

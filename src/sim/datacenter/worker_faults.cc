@@ -7,7 +7,7 @@
 namespace bellwether::sim {
 namespace {
 
-constexpr Duration kStopLeast = Duration::seconds(1);
+constexpr Duration kMinStop = Duration::seconds(1);
 constexpr Duration kMaxStop = Duration::seconds(20);
 constexpr Duration kMaxSlow = Duration::seconds(10);
 
@@ -55,7 +55,7 @@ bool WorkerFaults::stop_process() {
   if (place == nullptr) return false;
   home_.say(fmt::format("the process of {} is stopped", place->name));
   place->machine.pause();
-  go_on_later(*place, home_.draw(kStopLeast, kMaxStop));
+  go_on_later(*place, home_.draw(kMinStop, kMaxStop));
   return true;
 }
 
@@ -66,7 +66,7 @@ bool WorkerFaults::stop_machine() {
   place->assignments->freeze();
   place->machine.pause();
   world_.network().isolate(place->machine);
-  const Duration after = home_.draw(kStopLeast, kMaxStop);
+  const Duration after = home_.draw(kMinStop, kMaxStop);
   world_.after(after, [this] { world_.network().heal(); });
   go_on_later(*place, after);
   return true;
@@ -90,7 +90,7 @@ bool WorkerFaults::slow_down() {
   if (place == nullptr) return false;
   home_.say(place->name + " is slow");
   ++slow_;
-  stutter(*place, world_.now() + home_.draw(kStopLeast, kMaxSlow));
+  stutter(*place, world_.now() + home_.draw(kMinStop, kMaxSlow));
   return true;
 }
 
@@ -99,7 +99,7 @@ bool WorkerFaults::slow_down_and_stop() {
   if (place == nullptr) return false;
   home_.say(place->name + " is slow");
   stutter(*place, Instant::never());
-  world_.after(home_.draw(kStopLeast, Duration::seconds(4)), [this, place, fault = slow_] {
+  world_.after(home_.draw(kMinStop, Duration::seconds(4)), [this, place, fault = slow_] {
     if (fault != slow_) return;
     ++slow_;
     home_.say(fmt::format("the process of {} is stopped", place->name));

@@ -14,7 +14,7 @@
 namespace bellwether::router {
 
 inline constexpr const char* kDeviceName = "link0";
-inline constexpr std::size_t kPacketMax = 65536;
+inline constexpr std::size_t kMaxPacket = 65536;
 
 // Opens a TUN device named kDeviceName in the namespace /run/netns/NAME, without waiting reads. Needs CAP_NET_ADMIN and
 // CAP_SYS_ADMIN. The device lives as long as the descriptor, which the caller closes.

@@ -8,7 +8,7 @@
 namespace bellwether::router {
 
 std::size_t Links::add_node() {
-  check(links_.size() < kNodesMax, "a world has a limited number of nodes");
+  check(links_.size() < kMaxNodes, "a world has a limited number of nodes");
   for (auto& row : links_) row.emplace_back();
   links_.emplace_back(links_.size() + 1);
   return links_.size() - 1;
@@ -59,7 +59,7 @@ std::optional<Instant> Links::due_of(Instant now, Link& link, std::size_t size) 
              Duration::from_seconds_f(static_cast<double>(size) / static_cast<double>(faults.bytes_per_s));
     link.free_from = leaves;
   }
-  if (under_way_.size() >= kUnderWayMax) {
+  if (under_way_.size() >= kMaxUnderWay) {
     ++link.counters.overflow;
     return std::nullopt;
   }

@@ -41,8 +41,8 @@ struct Counters {
 
 class Links {
  public:
-  static constexpr std::size_t kNodesMax = 256;
-  static constexpr std::size_t kUnderWayMax = 200'000;  // packets in all; more are dropped as overflow
+  static constexpr std::size_t kMaxNodes = 256;
+  static constexpr std::size_t kMaxUnderWay = 200'000;  // packets in all; more are dropped as overflow
 
   struct Delivery {
     std::size_t from = 0;
@@ -59,7 +59,7 @@ class Links {
 
   explicit Links(uint64_t seed) : prng_(seed) {}
 
-  // REQUIRES fewer than kNodesMax nodes. Nodes are numbered from 0.
+  // REQUIRES fewer than kMaxNodes nodes. Nodes are numbered from 0.
   std::size_t add_node();
   std::size_t nodes() const { return links_.size(); }
   // REQUIRES from, to < nodes().

@@ -20,7 +20,7 @@ namespace {
 
 constexpr uint64_t kInput = UINT64_MAX;
 constexpr int kPacketsATurn = 64;  // of one device, so that each gets its turn
-constexpr std::size_t kLineMax = 64 * 1024;
+constexpr std::size_t kMaxLine = 64 * 1024;
 
 Instant now() {
   timespec t{};
@@ -30,7 +30,7 @@ Instant now() {
 
 class Router {
  public:
-  explicit Router(uint64_t seed) : links_(seed), script_(links_), packet_(kPacketMax) {
+  explicit Router(uint64_t seed) : links_(seed), script_(links_), packet_(kMaxPacket) {
     poll_ = ::epoll_create1(EPOLL_CLOEXEC);
     check(poll_ >= 0 && watch(STDIN_FILENO, kInput), "a script comes on standard input");
   }
@@ -70,7 +70,7 @@ class Router {
     if (size < 0 && errno == EINTR) return;
     ended_ = size <= 0;
     if (!ended_) input_.append(bytes, static_cast<std::size_t>(size));
-    check(input_.size() < kLineMax, "a line of the script is short");
+    check(input_.size() < kMaxLine, "a line of the script is short");
     for (std::size_t end = input_.find('\n'); end != std::string::npos; end = input_.find('\n')) {
       const std::string line = input_.substr(0, end);
       input_.erase(0, end + 1);
@@ -82,7 +82,7 @@ class Router {
   Result<std::string> add_node(const std::string& line) {
     BW_TRY(const auto node, Script::parse_node(line));
     if (script_.knows(node.name)) return fail(Errc::kExists, "there is a node '" + node.name + "' already");
-    if (devices_.size() == Links::kNodesMax) return fail(Errc::kTooLarge, "there are too many nodes");
+    if (devices_.size() == Links::kMaxNodes) return fail(Errc::kTooLarge, "there are too many nodes");
     Addresses addresses = addresses_;  // of the world with this node, which may not come about
     for (const std::string& address : node.addresses) {
       BW_RETURN_IF_ERROR(addresses.add(address, devices_.size()));

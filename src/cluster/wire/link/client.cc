@@ -65,7 +65,7 @@ task<Dialled> dial(Runtime& runtime, Endpoint to, std::string name, const DialSe
     const wire::Opener opener(settings.handshake, keyring, session);
     const Errc sent = co_await write_all(*stream, framed(opener.hello()));
     if (sent != Errc::kOk) co_return failed(sent, broken(to, sent, *stream, settings.tls != nullptr));
-    const FirstFrame answer = co_await read_frame(*stream, parts.received, wire::kHelloMax);
+    const FirstFrame answer = co_await read_frame(*stream, parts.received, wire::kMaxHello);
     if (answer.error != Errc::kOk) {
       const bool cut = answer.error == Errc::kClosed || answer.error == Errc::kReset;
       wire::Refusal refusal = cut || answer.error == Errc::kProtocol ? answer.refusal : wire::Refusal::kNone;

@@ -14,7 +14,7 @@ using wire::Refusal;
 
 constexpr std::size_t kInAtFirst = 4 * 1024;
 constexpr std::size_t kBuffer = 64 * 1024;  // most bytes read, and sealed, at a time
-constexpr std::size_t kMaxFrame = wire::kLengthBytes + wire::kStreamFrameMax;
+constexpr std::size_t kMaxFrame = wire::kLengthBytes + wire::kMaxStreamFrame;
 static_assert(kBuffer >= kMaxFrame);
 
 }  // namespace
@@ -100,7 +100,7 @@ void Connection::refuse(Refusal refusal, const char* what) {
 void Connection::take_frames() {
   while (!ended_) {
     const MutableBytes rest = MutableBytes(in_).subspan(in_from_, in_to_ - in_from_);
-    const wire::FrameCut cut = wire::cut_frame(rest, wire::kStreamFrameMax);
+    const wire::FrameCut cut = wire::cut_frame(rest, wire::kMaxStreamFrame);
     if (cut.kind == wire::FrameCut::Kind::kRefused) return refuse(cut.refusal, "a frame has a wrong length");
     if (cut.kind == wire::FrameCut::Kind::kMore) {
       if (in_from_ > 0 && !rest.empty()) std::memmove(in_.data(), rest.data(), rest.size());
@@ -215,7 +215,7 @@ bool Connection::fill() {
       out_.resize(std::max(kMaxFrame, std::min(kBuffer, out_.size() * 2)));
       continue;
     }
-    const MutableBytes room = MutableBytes(out_).subspan(out_to_ + wire::kLengthBytes, wire::kStreamTextMax);
+    const MutableBytes room = MutableBytes(out_).subspan(out_to_ + wire::kLengthBytes, wire::kMaxStreamText);
     const std::size_t size = session_.next_frame(runtime_.now(), room);
     if (size == 0) break;
     sealer_.seal(MutableBytes(out_).subspan(out_to_, size + wire::kStreamOverhead));

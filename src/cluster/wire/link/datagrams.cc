@@ -13,7 +13,7 @@ using wire::Refusal;
 
 namespace {
 
-constexpr std::size_t kUdpMax = 65'507;
+constexpr std::size_t kMaxUdp = 65'507;
 constexpr Duration kWorthSendingAgain = Duration::seconds(1);
 
 wire::Aead aead_for(wire::Aead::Direction direction, const wire::Keyring& keyring, const EnvelopeHeader& header) {
@@ -40,7 +40,7 @@ Datagrams::Datagrams(runtime::Runtime& runtime, DatagramSettings settings, const
 
 Result<std::unique_ptr<Datagrams>> Datagrams::bind(runtime::Runtime& runtime, Endpoint at, DatagramSettings settings,
                                                    const wire::Keyring& keyring, RefusalWatch& refusals) {
-  check(settings.size_max > wire::kEnvelopeOverhead && settings.size_max <= kUdpMax, "a datagram carries something");
+  check(settings.size_max > wire::kEnvelopeOverhead && settings.size_max <= kMaxUdp, "a datagram carries something");
   BW_TRY(auto socket, runtime.bind_udp(at));
   return std::unique_ptr<Datagrams>(new Datagrams(runtime, std::move(settings), keyring, refusals, std::move(socket)));
 }

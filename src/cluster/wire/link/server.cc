@@ -119,7 +119,7 @@ task<void> Server::converse(std::unique_ptr<Stream> stream, Cancellation* cancel
 
 // False: that was all. Else `bytes` has the first four, or more.
 task<bool> Server::first_bytes(Stranger& stranger, std::vector<std::byte>& bytes) {
-  const Errc read = co_await read_at_least(*stranger.stream, bytes, kProbeBytes, wire::kLengthBytes + wire::kHelloMax);
+  const Errc read = co_await read_at_least(*stranger.stream, bytes, kProbeBytes, wire::kLengthBytes + wire::kMaxHello);
   if (read != Errc::kOk) {
     give_up(stranger, read, Refusal::kTruncated);
     co_return false;
@@ -163,7 +163,7 @@ task<std::unique_ptr<Connection>> Server::meet(Stranger& stranger, Cancellation*
     if (!secured) co_return nullptr;
   }
   const Within within(runtime_, *stranger.stream, deadline, cancel);
-  const FirstFrame first = co_await read_frame(*stranger.stream, parts.received, wire::kHelloMax);
+  const FirstFrame first = co_await read_frame(*stranger.stream, parts.received, wire::kMaxHello);
   if (first.error != Errc::kOk) {
     give_up(stranger, first.error, first.refusal);
     co_return nullptr;

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kHeader = 12;
 constexpr std::size_t kQuestionTail = 4;  // type, class
 constexpr std::size_t kRecordTail = 10;   // type, class, time to live, length of the data
-constexpr std::size_t kLabelMax = 63;
+constexpr std::size_t kMaxLabel = 63;
 constexpr unsigned kPointer = 0xc0;
 
 unsigned octet(Bytes bytes, std::size_t at) { return std::to_integer<unsigned>(bytes[at]); }
@@ -27,7 +27,7 @@ bool skip_name(Bytes& bytes) {
   while (!bytes.empty()) {
     const unsigned length = octet(bytes, 0);
     const bool is_pointer = (length & kPointer) == kPointer;
-    if (!is_pointer && length > kLabelMax) return false;
+    if (!is_pointer && length > kMaxLabel) return false;
     const std::size_t size = is_pointer ? 2 : 1 + length;
     if (size > bytes.size()) return false;
     bytes = bytes.subspan(size);
@@ -183,7 +183,7 @@ std::shared_ptr<Resolver::Entry> Resolver::entry_of(const Question& question) {
     slot->resolver = this;
     slot->name = question.first;
     slot->is_service = question.second;
-    if (names_.size() > kNamesMax) forget_oldest();
+    if (names_.size() > kMaxNames) forget_oldest();
   }
   return slot;
 }
@@ -228,7 +228,7 @@ Status Resolver::ask(Entry& entry) {
 void Resolver::settle(Entry& entry, int status, ares_addrinfo* found) {
   entry.asking = false;
   std::vector<IpAddress> addresses;
-  int64_t ttl_s = kKeepMax.ns() / 1'000'000'000;
+  int64_t ttl_s = kMaxKeep.ns() / 1'000'000'000;
   for (const ares_addrinfo_node* node = found != nullptr ? found->nodes : nullptr; node != nullptr;
        node = node->ai_next) {
     IpAddress address;
@@ -251,7 +251,7 @@ void Resolver::settle(Entry& entry, int status, ares_addrinfo* found) {
     entry.good_until = runtime_.now() + kKeepFailure;
   } else {
     entry.answer = std::move(addresses);
-    entry.good_until = runtime_.now() + std::max(kKeepMin, Duration::seconds(ttl_s));
+    entry.good_until = runtime_.now() + std::max(kMinKeep, Duration::seconds(ttl_s));
   }
   wake(entry);
 }
@@ -261,7 +261,7 @@ void Resolver::settle_service(Entry& entry, int status, const unsigned char* rep
   ares_srv_reply* found = nullptr;
   if (status == ARES_SUCCESS) status = ares_parse_srv_reply(reply, size, &found);
   std::vector<ServicePlace> places;
-  for (const ares_srv_reply* one = found; one != nullptr && places.size() < kPlacesMax; one = one->next) {
+  for (const ares_srv_reply* one = found; one != nullptr && places.size() < kMaxPlaces; one = one->next) {
     const std::string host = one->host == nullptr ? "" : one->host;
     if (host.empty() || host == "." || one->port == 0) continue;  // it is decidedly not offered
     places.push_back({one->priority, one->weight, host, one->port});
@@ -275,8 +275,8 @@ void Resolver::settle_service(Entry& entry, int status, const unsigned char* rep
     std::sort(places.begin(), places.end(), is_tried_before);
     entry.places = std::move(places);
     const Bytes whole(reinterpret_cast<const std::byte*>(reply), static_cast<std::size_t>(size));
-    const Duration ttl = least_ttl(whole).value_or(kKeepMin);
-    entry.good_until = runtime_.now() + std::clamp(ttl, kKeepMin, kKeepMax);
+    const Duration ttl = least_ttl(whole).value_or(kMinKeep);
+    entry.good_until = runtime_.now() + std::clamp(ttl, kMinKeep, kMaxKeep);
   }
   wake(entry);
 }

@@ -27,11 +27,11 @@ class Resolver {
  public:
   // Answers are kept for their time to live, within these bounds. Failures are kept for a second, so that not every
   // connection asks again for a name that does not exist.
-  static constexpr Duration kKeepMin = Duration::seconds(1);
-  static constexpr Duration kKeepMax = Duration::minutes(5);
+  static constexpr Duration kMinKeep = Duration::seconds(1);
+  static constexpr Duration kMaxKeep = Duration::minutes(5);
   static constexpr Duration kKeepFailure = Duration::seconds(1);
-  static constexpr std::size_t kNamesMax = 1024;
-  static constexpr std::size_t kPlacesMax = 256;  // of one service; more are left out
+  static constexpr std::size_t kMaxNames = 1024;
+  static constexpr std::size_t kMaxPlaces = 256;  // of one service; more are left out
 
   // Without name servers: those of the system.
   Resolver(EpollRuntime& runtime, std::vector<Endpoint> name_servers);

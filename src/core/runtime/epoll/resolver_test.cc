@@ -108,7 +108,7 @@ TEST_F(ResolverTest, one_who_waits_can_disappear) {
 }
 
 TEST_F(ResolverTest, more_names_than_are_kept_are_resolved_all_the_same) {
-  for (std::size_t i = 0; i < Resolver::kNamesMax + 50; ++i) resolve("n" + std::to_string(i) + "..");
+  for (std::size_t i = 0; i < Resolver::kMaxNames + 50; ++i) resolve("n" + std::to_string(i) + "..");
   EXPECT_TRUE(resolve("one.test"));
 }
 

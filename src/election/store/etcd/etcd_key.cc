@@ -15,9 +15,9 @@ using election::WriteOutcome;
 using election::WriteRequest;
 using runtime::task;
 
-constexpr int64_t kSecondsMin = 2;  // the least of etcd
+constexpr int64_t kMinSeconds = 2;  // the least of etcd
 
-int64_t seconds_of(Duration lease) { return std::max(kSecondsMin, (lease.ms() + 999) / 1000); }
+int64_t seconds_of(Duration lease) { return std::max(kMinSeconds, (lease.ms() + 999) / 1000); }
 
 std::string version_of(const EtcdAnswer& answer) {
   if (answer.queue.empty()) {

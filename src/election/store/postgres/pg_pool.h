@@ -30,7 +30,7 @@ class PgWatch;
 
 class PgPool {
  public:
-  static constexpr std::size_t kConnectionsMax = 4;
+  static constexpr std::size_t kMaxConnections = 4;
 
   PgPool(runtime::Runtime& runtime, PgLogin login) : runtime_(runtime), login_(std::move(login)) {}
   PgPool(const PgPool&) = delete;
@@ -70,7 +70,7 @@ class PgPool {
   PgLogin login_;
   std::size_t host_ = 0;
   std::vector<Connection> idle_;
-  Turns turns_{kConnectionsMax};
+  Turns turns_{kMaxConnections};
 };
 
 }  // namespace bellwether::store

@@ -75,13 +75,13 @@ TEST(LineReader, a_connection_that_ends_in_the_middle_is_an_error) {
 
 TEST(LineReader, what_is_no_response_or_has_no_end_is_refused) {
   const std::string head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
-  const std::string endless = "HTTP/1.1 200 OK\r\n\r\n" + std::string(LineReader::kLineMax + 1, 'x');
+  const std::string endless = "HTTP/1.1 200 OK\r\n\r\n" + std::string(LineReader::kMaxLine + 1, 'x');
   for (const std::string& bytes : {std::string("-ERR unknown command\r\n"), head + "zz\r\n", endless}) {
     const Read result = read(bytes, 100'000);
     ASSERT_FALSE(result.state) << bytes.substr(0, 100);
     EXPECT_EQ(result.state.error().code, Errc::kProtocol);
   }
-  const Read many = read("HTTP/1.1 200 OK\r\n\r\n" + std::string(LineReader::kLineMax + 1, '\n'), 100'000);
+  const Read many = read("HTTP/1.1 200 OK\r\n\r\n" + std::string(LineReader::kMaxLine + 1, '\n'), 100'000);
   EXPECT_TRUE(many.state) << "many lines are no long line";
 }
 

@@ -26,7 +26,7 @@ Status LineReader::take(State state) {
   text_ += over_ ? std::string(reader_.body()) : reader_.take_piece();
   const std::size_t last_end = text_.rfind('\n');
   const std::size_t open = text_.size() - (last_end == std::string::npos ? 0 : last_end + 1);
-  if (open > kLineMax) return fail(Errc::kProtocol, "a line of the response is too long");
+  if (open > kMaxLine) return fail(Errc::kProtocol, "a line of the response is too long");
   return {};
 }
 
@@ -80,7 +80,7 @@ using runtime::Io;
 namespace {
 
 constexpr int kOk = 200;
-constexpr std::size_t kRefusalMax = 64u << 10;
+constexpr std::size_t kMaxRefusal = 64u << 10;
 
 tl::unexpected<Error> failure(const std::string& server, Errc why) {
   switch (why) {
@@ -195,7 +195,7 @@ task<Result<WebResponse>> WebClient::call(WebRequest request, Instant deadline, 
     const std::string head = head_of(request);
     http1::CallLimits limits;
     limits.timeout = limits.first_byte_timeout = deadline - runtime_.now();
-    limits.body_bytes_max = kBodyMax;
+    limits.body_bytes_max = kMaxBody;
     limits.redirects_max = 0;
     http1::Request asked;
     asked.origin = &server.origin;
@@ -220,7 +220,7 @@ task<Result<WebResponse>> WebClient::call(WebRequest request, Instant deadline, 
 // The client returns only whole responses, and this one never is; so this function reads it as it comes.
 task<Result<WebResponse>> WebClient::stream(WebRequest request, WebWatch& watch, Instant begin_by, Instant deadline,
                                             runtime::Cancellation* cancel) {
-  if (streams_ == kStreamsMax) co_return fail(Errc::kExhausted, where() + ": too many connections to it are open");
+  if (streams_ == kMaxStreams) co_return fail(Errc::kExhausted, where() + ": too many connections to it are open");
   const Counted counted(streams_);
   // Only to the server that calls go to: where they go is not for a stream to decide.
   const std::string server = where();
@@ -242,7 +242,7 @@ task<Result<WebResponse>> WebClient::stream(WebRequest request, WebWatch& watch,
     response.status = reader.status();
     while (const auto line = reader.next()) {
       if (response.status == kOk && !watch.on_line(*line)) co_return response;
-      if (response.status != kOk && response.body.size() < kRefusalMax) response.body += *line + "\n";
+      if (response.status != kOk && response.body.size() < kMaxRefusal) response.body += *line + "\n";
     }
   }
   const bool came_to_its_time = failed == Errc::kTimeout && response.status == kOk;

@@ -26,13 +26,13 @@ namespace bellwether::store {
 // in pieces of any size; no socket, no clock.
 class LineReader {
  public:
-  static constexpr std::size_t kLineMax = 4u << 20;
+  static constexpr std::size_t kMaxLine = 4u << 20;
 
   explicit LineReader(http1::BufferPool& pool) : reader_(pool, false, true, UINT64_MAX) {}
 
   // Where to put the next bytes.
   MutableBytes space() { return reader_.space(); }
-  // `count` bytes were put there. kProtocol: this is no response, or its line is longer than kLineMax. Nothing is to be
+  // `count` bytes were put there. kProtocol: this is no response, or its line is longer than kMaxLine. Nothing is to be
   // asked of it afterwards.
   Status received(std::size_t count) { return take(reader_.received(count)); }
   // The peer has closed the connection. kClosed: in the middle of the response.
@@ -119,9 +119,9 @@ class WebWatch;
 
 class WebClient {
  public:
-  static constexpr std::size_t kConnectionsMax = 16;
-  static constexpr std::size_t kStreamsMax = 64;
-  static constexpr std::size_t kBodyMax = 32u << 20;
+  static constexpr std::size_t kMaxConnections = 16;
+  static constexpr std::size_t kMaxStreams = 64;
+  static constexpr std::size_t kMaxBody = 32u << 20;
 
   // `tls`: null for plain HTTP.
   WebClient(runtime::Runtime& runtime, std::vector<HostPort> hosts, std::shared_ptr<runtime::TlsContext> tls);
@@ -133,7 +133,7 @@ class WebClient {
   // goes to the next server.
   runtime::task<Result<WebResponse>> call(WebRequest request, Instant deadline, runtime::Cancellation* cancel);
   // Hands a response with status 200 to the watch, line by line as it comes, over a separate connection, of which at
-  // most kStreamsMax exist (kExhausted). Its head must come by `begin_by`. The call ends well when the server or the
+  // most kMaxStreams exist (kExhausted). Its head must come by `begin_by`. The call ends well when the server or the
   // watch ends it or when `deadline` passes. Returns the body of a response with any other status.
   runtime::task<Result<WebResponse>> stream(WebRequest request, WebWatch& watch, Instant begin_by, Instant deadline,
                                             runtime::Cancellation* cancel);
@@ -158,7 +158,7 @@ class WebClient {
   std::shared_ptr<runtime::TlsContext> tls_;
   std::deque<Server> servers_;
   std::size_t host_ = 0;  // of servers_: where calls go
-  Turns turns_{kConnectionsMax};
+  Turns turns_{kMaxConnections};
   std::size_t streams_ = 0;
   http1::Client client_;
   http1::BufferPool buffers_;  // of streams

@@ -55,12 +55,12 @@ constexpr Rule kVus = between(uint32_t{1}, uint32_t{10'000'000});
 constexpr Rule kLength = between(Duration::nanos(1), Duration::hours(366 * 24));
 constexpr Rule kRate = between(1e-300, 1e9);
 constexpr Rule kEntries = list(kMaxBundleEntries);
-constexpr Rule kIterations = between(uint64_t{1}, scenario::kIterationsMax);
-constexpr Rule kStages = list(scenario::kStagesMax);
+constexpr Rule kIterations = between(uint64_t{1}, scenario::kMaxIterations);
+constexpr Rule kStages = list(scenario::kMaxStages);
 constexpr Rule kStageLength = between(Duration::zero(), Duration::hours(366 * 24));
-constexpr Rule kTarget = between(0.0, scenario::kRateMax);
-constexpr Rule kHosts = list(scenario::kHostsMax);
-constexpr Rule kTags = list(scenario::kTagsMax);
+constexpr Rule kTarget = between(0.0, scenario::kMaxRate);
+constexpr Rule kHosts = list(scenario::kMaxHosts);
+constexpr Rule kTags = list(scenario::kMaxTags);
 
 }  // namespace
 

@@ -39,15 +39,15 @@ std::optional<int64_t> parse_decimal(std::string_view text) {
     return std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
   };
   if (whole.empty() || whole.size() > 10 || (dot < text.size() && places.empty()) ||
-      places.size() > scenario::kDecimalPlacesMax || !all_digits(whole) || !all_digits(places)) {
+      places.size() > scenario::kMaxDecimalPlaces || !all_digits(whole) || !all_digits(places)) {
     return std::nullopt;
   }
-  places.resize(scenario::kDecimalPlacesMax, '0');
+  places.resize(scenario::kMaxDecimalPlaces, '0');
   const int64_t units = *parse_int(whole);
   constexpr int64_t kUnit = 1'000'000'000;
-  if (units > scenario::kDecimalMax) return std::nullopt;
+  if (units > scenario::kMaxDecimal) return std::nullopt;
   const int64_t value = units * kUnit + *parse_int(places);
-  if (value > scenario::kDecimalMax * kUnit) return std::nullopt;
+  if (value > scenario::kMaxDecimal * kUnit) return std::nullopt;
   return is_negative ? -value : value;
 }
 
@@ -185,18 +185,18 @@ Made make_decimals(const BuiltinEntry& entry, const std::vector<std::string>& gi
     return wrong_argument(
         entry, given[i],
         fmt::format("a number such as 0.5, from -1000000000 to 1000000000, with up to {} decimal places",
-                    scenario::kDecimalPlacesMax));
+                    scenario::kMaxDecimalPlaces));
   }
   const auto decimals = given.size() == 3 ? parse_int(given[2]) : kUsualDecimals;
-  if (!decimals || *decimals < 0 || *decimals > scenario::kDecimalPlacesMax) {
+  if (!decimals || *decimals < 0 || *decimals > scenario::kMaxDecimalPlaces) {
     return wrong_argument(entry, given[2],
-                          fmt::format("how many decimal places, from 0 to {}", scenario::kDecimalPlacesMax));
+                          fmt::format("how many decimal places, from 0 to {}", scenario::kMaxDecimalPlaces));
   }
   const int64_t low = *parse_decimal(given[0]);
   const int64_t high = *parse_decimal(given[1]);
   if (low > high) return lowest_first(entry, given);
   int64_t unit = 1;
-  for (int64_t i = *decimals; i < scenario::kDecimalPlacesMax; ++i) unit *= 10;
+  for (int64_t i = *decimals; i < scenario::kMaxDecimalPlaces; ++i) unit *= 10;
   // Division truncates towards 0: only numbers between the two count.
   piece.low = low / unit + (low > 0 && low % unit != 0);
   piece.high = high / unit - (high < 0 && high % unit != 0);
@@ -210,9 +210,9 @@ Made make_decimals(const BuiltinEntry& entry, const std::vector<std::string>& gi
 
 Made make_choice(const BuiltinEntry& entry, const std::vector<std::string>& given, Piece piece) {
   if (given.empty()) return wrong_form(entry);
-  if (given.size() > scenario::kChoicesMax) {
+  if (given.size() > scenario::kMaxChoices) {
     return wrong_argument(entry, fmt::format("{} texts", given.size()),
-                          fmt::format("at most {}", scenario::kChoicesMax));
+                          fmt::format("at most {}", scenario::kMaxChoices));
   }
   piece.kind = Piece::Kind::kList;
   piece.pick = Pick::kRandom;

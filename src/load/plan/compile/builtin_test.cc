@@ -129,7 +129,7 @@ TEST(Builtin, wrong_arguments_are_refused) {
     EXPECT_NE(refused(wrong), "is none") << wrong;
   }
   std::string many = "random_choice(0";
-  for (std::size_t i = 1; i < scenario::kChoicesMax; ++i) many += ", " + std::to_string(i);
+  for (std::size_t i = 1; i < scenario::kMaxChoices; ++i) many += ", " + std::to_string(i);
   EXPECT_EQ(refused(many + ")"), "is right");
   EXPECT_NE(refused(many + ", x)"), "is right");
 }

@@ -24,7 +24,7 @@ namespace {
 
 using scenario::in_quotes;
 
-static_assert(scenario::kProvidesMax == kMaxProvided && scenario::kListsMax == kMaxLists);
+static_assert(scenario::kMaxProvides == kMaxProvided && scenario::kMaxLists == kMaxLists);
 
 Priority priority_of(scenario::Priority priority) {
   switch (priority) {
@@ -60,10 +60,10 @@ class Dependencies {
       Provide& made = plan_.workflows[w].provides.emplace_back();
       made.name = one.name.text;
       made.collect_all = one.collect_all;
-      if (one.collect_all && ++lists_ == scenario::kListsMax + 1) {
+      if (one.collect_all && ++lists_ == scenario::kMaxLists + 1) {
         reading_.diagnostics.add(
             one.name.mark,
-            {.message = fmt::format("the scenario has more than {} values with 'collect: all'", scenario::kListsMax)});
+            {.message = fmt::format("the scenario has more than {} values with 'collect: all'", scenario::kMaxLists)});
       }
       if (find(workflow, one.to.text, one.name.text) != &one) {
         reading_.diagnostics.add(
@@ -284,9 +284,9 @@ void name_groups(const scenario::Step& step, const std::vector<Tag>& tags, std::
   if (std::holds_alternative<scenario::Block>(step.work)) return;
   for (const Tag& tag : tags) {
     if (tag.key != "group" || find_metric(plan, group_metric(tag.value))) continue;
-    if (plan.metrics.size() == own + scenario::kGroupsMax) {
+    if (plan.metrics.size() == own + scenario::kMaxGroups) {
       diagnostics.add(step.name.mark, {.message = "the scenario has too many groups",
-                                       .expected = fmt::format("at most {} different ones", scenario::kGroupsMax),
+                                       .expected = fmt::format("at most {} different ones", scenario::kMaxGroups),
                                        .hint = "use 'tags' for the others"});
       continue;
     }

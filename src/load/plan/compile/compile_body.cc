@@ -13,7 +13,7 @@ namespace bellwether::plan {
 
 namespace {
 
-constexpr std::size_t kProgramsMax = 100;
+constexpr std::size_t kMaxPrograms = 100;
 
 Program::Language language_of(scenario::Code::Language language) {
   return language == scenario::Code::Language::kLua ? Program::Language::kLua : Program::Language::kNative;
@@ -28,12 +28,12 @@ uint16_t program_of(const scenario::Code& code, Compiling& compiling, Plan& plan
     if (known.name == path && known.language == language) return static_cast<uint16_t>(i);
   }
   scenario::Diagnostics& diagnostics = compiling.reading.diagnostics;
-  if (plan.programs.size() == kProgramsMax) {
+  if (plan.programs.size() == kMaxPrograms) {
     diagnostics.add(code.file.mark, {.message = "the scenario is too large",
-                                     .expected = fmt::format("at most {} programs", kProgramsMax)});
+                                     .expected = fmt::format("at most {} programs", kMaxPrograms)});
     return 0;
   }
-  auto text = compiling.sources.outside->read_file(path, signature::kProgramBytesMax);
+  auto text = compiling.sources.outside->read_file(path, signature::kMaxProgramBytes);
   std::vector<Module> modules;
   if (text && language == Program::Language::kLua) {
     const std::string folder = path.substr(0, path.rfind('/') + 1);
@@ -60,10 +60,10 @@ using scenario::in_quotes;
 
 namespace {
 
-constexpr uint64_t kBodyFileBytesMax = 16u << 20;
+constexpr uint64_t kMaxBodyFileBytes = 16u << 20;
 // Of one folder.
-constexpr std::size_t kBodyFilesMax = 10'000;
-constexpr uint64_t kBodyFilesBytesMax = 64u << 20;
+constexpr std::size_t kMaxBodyFiles = 10'000;
+constexpr uint64_t kMaxBodyFilesBytes = 64u << 20;
 
 void add_content_type(std::string_view type, HttpCall& call) {
   if (has_header(call, "Content-Type")) return;
@@ -120,7 +120,7 @@ Template make_multipart(const scenario::MultipartBody& form, TemplateMaker& temp
   for (const scenario::FormPart& part : form.parts) {
     Template& content = contents.emplace_back();
     if (part.is_file) {
-      auto bytes = read_file(part.content, kBodyFileBytesMax, compiling);
+      auto bytes = read_file(part.content, kMaxBodyFileBytes, compiling);
       if (!bytes) continue;
       const scenario::Text whole{std::move(*bytes), part.content.mark};
       content = part.is_template ? templates.make(whole, Place::kText) : templates.make_raw(whole);
@@ -185,11 +185,11 @@ std::vector<std::string> names_of(const scenario::FilesBody& files, const Where&
   }
   const scenario::Text folder{where.folder.empty() ? "." : where.folder, files.path.mark};
   const std::string place = path_of(folder, compiling.reading);
-  auto names = compiling.sources.outside->list_folder(place, kBodyFilesMax);
+  auto names = compiling.sources.outside->list_folder(place, kMaxBodyFiles);
   if (!names) {
     const std::string& shown = files.is_glob ? folder.text : files.path.text;
     return refuse(fmt::format("the folder {} cannot be read: {}", in_quotes(shown), names.error().message),
-                  fmt::format("a folder, relative to that of the scenario file, of at most {} files", kBodyFilesMax));
+                  fmt::format("a folder, relative to that of the scenario file, of at most {} files", kMaxBodyFiles));
   }
   if (!where.pattern.empty()) {
     std::erase_if(*names,
@@ -211,13 +211,13 @@ std::shared_ptr<const BodyFiles> make_files(const scenario::FilesBody& files, Te
   made->pick = files.random ? BodyFiles::Pick::kRandom : BodyFiles::Pick::kSequential;
   uint64_t bytes = 0;
   for (const std::string& name : names_of(files, where, compiling)) {
-    auto content = read_file({where.folder + name, files.path.mark}, kBodyFileBytesMax, compiling);
+    auto content = read_file({where.folder + name, files.path.mark}, kMaxBodyFileBytes, compiling);
     if (!content) return nullptr;
     bytes += content->size();
-    if (bytes > kBodyFilesBytesMax) {
+    if (bytes > kMaxBodyFilesBytes) {
       compiling.reading.diagnostics.add(
           files.path.mark, {.message = fmt::format("the files of {} are too large", in_quotes(files.path.text)),
-                            .expected = fmt::format("at most {} MiB together", kBodyFilesBytesMax >> 20)});
+                            .expected = fmt::format("at most {} MiB together", kMaxBodyFilesBytes >> 20)});
       return nullptr;
     }
     const scenario::Text whole{std::move(*content), files.path.mark};
@@ -244,7 +244,7 @@ void add_body(const scenario::Body& body, TemplateMaker& templates, Compiling& c
           },
           [&](const scenario::MultipartBody& form) { call.body = make_multipart(form, templates, compiling, call); },
           [&](const scenario::FileBody& file) {
-            auto content = read_file(file.path, kBodyFileBytesMax, compiling);
+            auto content = read_file(file.path, kMaxBodyFileBytes, compiling);
             if (!content) return;
             const scenario::Text whole{std::move(*content), file.path.mark};
             call.body = file.is_template ? templates.make(whole, Place::kText) : templates.make_raw(whole);

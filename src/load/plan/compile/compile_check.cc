@@ -21,8 +21,8 @@ namespace {
 
 // The number of capturing groups of a valid pattern in RE2 syntax. Error: the problem of the pattern.
 Result<uint16_t> count_groups(std::string_view pattern) {
-  constexpr std::size_t kPatternBytesMax = 4096;
-  if (pattern.size() > kPatternBytesMax) return fail(Errc::kTooLarge, "a pattern has at most 4096 bytes");
+  constexpr std::size_t kMaxPatternBytes = 4096;
+  if (pattern.size() > kMaxPatternBytes) return fail(Errc::kTooLarge, "a pattern has at most 4096 bytes");
   re2::RE2::Options options;
   options.set_log_errors(false);
   const re2::RE2 compiled(re2::StringPiece(pattern.data(), pattern.size()), options);
@@ -32,7 +32,7 @@ Result<uint16_t> count_groups(std::string_view pattern) {
 
 using scenario::in_quotes;
 
-constexpr std::size_t kSeriesMax = 10'000;  // each costs some hundred bytes a core, and more with its counts
+constexpr std::size_t kMaxSeries = 10'000;  // each costs some hundred bytes a core, and more with its counts
 
 MetricKind kind_of(scenario::MetricKind kind) {
   switch (kind) {
@@ -54,10 +54,10 @@ uint16_t series_of(std::size_t metric, StepId step, Plan& plan) {
 }
 
 bool has_room(std::size_t more, scenario::Mark mark, Plan& plan, scenario::Reading& reading) {
-  if (plan.series.size() + more <= kSeriesMax) return true;
+  if (plan.series.size() + more <= kMaxSeries) return true;
   reading.diagnostics.add(
       mark, {.message = "the scenario is too large",
-             .expected = fmt::format("at most {} pairs of a step and a metric that it records", kSeriesMax),
+             .expected = fmt::format("at most {} pairs of a step and a metric that it records", kMaxSeries),
              .hint = "a step in code may record all metrics"});
   return false;
 }

@@ -26,7 +26,7 @@ std::shared_ptr<const Feeder> read(const scenario::Feeder& source, const scenari
   const scenario::Text& path = source.path;
   if (path.text.empty()) return nullptr;  // was reported
   const std::string place = path_of(path, reading);
-  auto view = sources.outside->view_file(place, kDataFileBytesMax);
+  auto view = sources.outside->view_file(place, kMaxDataFileBytes);
   if (!view) {
     reading.diagnostics.add(path.mark, {.message = fmt::format("the file {} cannot be read: {}", in_quotes(path.text),
                                                                view.error().message),

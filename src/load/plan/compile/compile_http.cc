@@ -12,7 +12,7 @@ namespace bellwether::plan {
 
 namespace {
 
-constexpr std::size_t kExceptMax = 1'000;
+constexpr std::size_t kMaxExcept = 1'000;
 constexpr std::string_view kExpected = "http://HOST:PORT, http://USER:PASSWORD@HOST:PORT, none, or environment";
 
 bool is_host(std::string_view host) {
@@ -65,7 +65,7 @@ std::optional<std::string> variable(const std::string& name, Compiling& compilin
 
 std::vector<std::string> entries_of(std::string_view text) {
   std::vector<std::string> out;
-  while (!text.empty() && out.size() < kExceptMax) {
+  while (!text.empty() && out.size() < kMaxExcept) {
     const std::size_t end = std::min(text.find(','), text.size());
     std::string_view one = trim(text.substr(0, end));
     if (one.starts_with("*.")) one.remove_prefix(1);
@@ -120,8 +120,8 @@ bool has_header(const HttpCall& call, std::string_view name) {
 
 namespace {
 
-constexpr uint64_t kPemFileBytesMax = 4u << 20;
-constexpr std::size_t kServerNameMax = 253;
+constexpr uint64_t kMaxPemFileBytes = 4u << 20;
+constexpr std::size_t kMaxServerName = 253;
 
 template <class T>
 void apply(T& out, const std::optional<T>& of_step, const std::optional<T>& of_defaults) {
@@ -133,7 +133,7 @@ std::shared_ptr<const std::string> pem_of(const scenario::Text& path, bool is_ke
   const std::string place = path_of(path, compiling.reading);
   const auto [known, is_new] = (is_key ? compiling.keys : compiling.certificates).try_emplace(place);
   if (!is_new) return known->second;
-  auto pem = read_file(path, kPemFileBytesMax, compiling);
+  auto pem = read_file(path, kMaxPemFileBytes, compiling);
   if (!pem) return nullptr;
   if (!(is_key ? holds_plain_key(*pem) : holds_certificate(*pem))) {
     scenario::Diagnostics::Problem problem{fmt::format("the file {} holds no certificate", in_quotes(path.text)),
@@ -177,7 +177,7 @@ void apply_tls(const scenario::TlsOptions& step, const scenario::TlsOptions& def
   const std::optional<scenario::Text>& name = step.server_name ? step.server_name : defaults.server_name;
   if (name) {
     out.server_name = name->text;
-    if (name->text.size() > kServerNameMax || !is_host(name->text)) {
+    if (name->text.size() > kMaxServerName || !is_host(name->text)) {
       compiling.reading.diagnostics.add(name->mark, {.message = "wrong value of 'server_name'",
                                                      .found = in_quotes(name->text),
                                                      .expected = "the name of a host, such as shop.example"});
@@ -314,7 +314,7 @@ HttpCall compile_http(const scenario::Http& http, TemplateMaker& templates, Comp
 namespace {
 
 // The most bytes of a token server's answer.
-constexpr uint64_t kTokenBytesMax = 1u << 20;
+constexpr uint64_t kMaxTokenBytes = 1u << 20;
 
 Template literal(std::string_view text) {
   Template out;
@@ -363,7 +363,7 @@ std::optional<uint16_t> token_of(const scenario::OAuth2& from, const HttpCall& c
   token.tls.server_name.clear();  // it is that of the step's server
   token.proxies = call.proxies;
   token.redirects_max = 0;
-  token.body_bytes_max = kTokenBytesMax;
+  token.body_bytes_max = kMaxTokenBytes;
   std::vector<HttpCall>& known = compiling.tokens;
   const auto at = std::find_if(known.begin(), known.end(), [&](const HttpCall& one) { return is_same(one, token); });
   const auto index = static_cast<uint16_t>(at - known.begin());

@@ -24,7 +24,7 @@ struct Compiling {
   const scenario::Scenario& source;
   const scenario::Sources& sources;
   scenario::Reading& reading;
-  std::size_t plan_bytes = 0;  // constant text so far, bounded by kPlanBytesMax
+  std::size_t plan_bytes = 0;  // constant text so far, bounded by kMaxPlanBytes
   // Certificates, and keys of them, by path from the scenario's folder; null: invalid and reported.
   std::map<std::string, std::shared_ptr<const std::string>> certificates = {};
   std::map<std::string, std::shared_ptr<const std::string>> keys = {};

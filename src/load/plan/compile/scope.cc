@@ -16,11 +16,11 @@ namespace {
 using scenario::in_quotes;
 using Problem = scenario::Diagnostics::Problem;
 
-constexpr std::size_t kValuesMax = 10'000;  // of each kind, in one workflow
+constexpr std::size_t kMaxValues = 10'000;  // of each kind, in one workflow
 
 constexpr std::string_view kRepeatIndex = "repeat.index";
-constexpr int kTransformsNestedMax = 8;
-constexpr std::size_t kTransformTextMax = 1u << 20;  // bytes
+constexpr int kMaxNestedTransforms = 8;
+constexpr std::size_t kMaxTransformText = 1u << 20;  // bytes
 
 // Words that follow the name of a step: ${login.status}.
 constexpr std::array<std::string_view, 4> kParts{"json", "header", "body", "status"};
@@ -83,9 +83,9 @@ void Scope::declare(const scenario::Text& name, std::size_t step) {
     diagnostics.add(name.mark, {.message = in_quotes(name.text) + " is already the name of a value under 'use'",
                                 .hint = "choose another name"});
   }
-  if (variables_.size() == kValuesMax) {
+  if (variables_.size() == kMaxValues) {
     diagnostics.add(name.mark, {.message = fmt::format("workflow {} makes more than {} values",
-                                                       in_quotes(source_.name.text), kValuesMax)});
+                                                       in_quotes(source_.name.text), kMaxValues)});
     return;
   }
   variables_.emplace(name.text,
@@ -114,7 +114,7 @@ const Scope::Variable* Scope::find(std::size_t step, std::string_view name) cons
 
 SlotId Scope::slot_of(std::size_t step, std::string_view name) const {
   const Variable* variable = find(step, name);
-  return variable == nullptr ? SlotId{0} : variable->slot;  // beyond kValuesMax, and reported
+  return variable == nullptr ? SlotId{0} : variable->slot;  // beyond kMaxValues, and reported
 }
 
 Scope::Resolved Scope::resolve(std::string_view expression, Moment at) {
@@ -190,9 +190,9 @@ Scope::Resolved Scope::resolve_field(std::size_t data, std::string_view part) {
   const auto known = fields_.find({data, std::string(part)});
   if (known != fields_.end()) return slot_piece(known->second);
   BW_TRY(auto field, field_of(from, part));
-  if (fields_.size() == kValuesMax) {
+  if (fields_.size() == kMaxValues) {
     return tl::unexpected(
-        Problem{.message = fmt::format("more than {} different fields of data are mentioned", kValuesMax)});
+        Problem{.message = fmt::format("more than {} different fields of data are mentioned", kMaxValues)});
   }
   field.slot = new_slot(fmt::format("{}.{}", from.source->name.text, part));
   fields_[{data, std::string(part)}] = field.slot;
@@ -215,7 +215,7 @@ Scope::Resolved Scope::resolve_transform(const TransformCall& call, Moment at) {
   const auto wrong = [&entry](std::string message) {
     return tl::unexpected(Problem{.message = std::move(message), .expected = fmt::format("${{{}}}", entry.written)});
   };
-  if (nested_ > kTransformsNestedMax) return wrong(fmt::format("more than {} functions in each other", nested_ - 1));
+  if (nested_ > kMaxNestedTransforms) return wrong(fmt::format("more than {} functions in each other", nested_ - 1));
   if (call.arguments.size() < (has_key ? 3 : 1)) return wrong(in_quotes(entry.name) + " needs more values");
   Derived out{.how = entry.id};
   if (has_key) {
@@ -242,7 +242,7 @@ Scope::Resolved Scope::resolve_transform(const TransformCall& call, Moment at) {
     append_piece(to, std::move(piece), Place::kText);
     std::size_t bytes = 0;
     for (const Piece& one : to.pieces) bytes += one.literal.size();
-    if (bytes > kTransformTextMax) return wrong("the constant values of a function are too long");
+    if (bytes > kMaxTransformText) return wrong("the constant values of a function are too long");
   }
   if (out.key.constant() && out.value.constant()) {
     auto text = derive(out, out.key.text(), out.value.text());
@@ -379,9 +379,9 @@ Scope::Resolved Scope::resolve_part(std::size_t source, std::string_view part, M
   const auto mentioned = mentions_.find({source, std::string(part)});
   if (mentioned != mentions_.end()) return slot_piece(mentioned->second);
   BW_TRY(auto extract, extract_of(part));
-  if (mentions_.size() == kValuesMax) {
+  if (mentions_.size() == kMaxValues) {
     return tl::unexpected(
-        Problem{.message = fmt::format("more than {} different parts of responses are mentioned", kValuesMax)});
+        Problem{.message = fmt::format("more than {} different parts of responses are mentioned", kMaxValues)});
   }
   extract.slot = new_slot(fmt::format("{}.{}", maker.name.text, part));
   mentions_[{source, std::string(part)}] = extract.slot;

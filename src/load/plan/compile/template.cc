@@ -175,7 +175,7 @@ void TemplateMaker::append(Template& out, const scenario::Text& text, Place plac
 void TemplateMaker::append_parts(Template& out, const std::vector<scenario::TemplatePart>& parts, scenario::Mark mark,
                                  Place place) {
   for (const scenario::TemplatePart& part : parts) {
-    if (bytes_ > kPlanBytesMax || reading_.diagnostics.full()) return;
+    if (bytes_ > kMaxPlanBytes || reading_.diagnostics.full()) return;
     Piece piece;
     if (!part.is_expression) {
       piece.literal = part.text;
@@ -210,9 +210,9 @@ void TemplateMaker::append_parts(Template& out, const std::vector<scenario::Temp
 
 void TemplateMaker::count(std::size_t bytes, scenario::Mark mark) {
   bytes_ += bytes;
-  if (bytes_ <= kPlanBytesMax) return;
+  if (bytes_ <= kMaxPlanBytes) return;
   reading_.diagnostics.add(mark, {.message = "the texts of the scenario, names replaced and files read, are too long",
-                                  .expected = fmt::format("at most {} MiB together", kPlanBytesMax >> 20)});
+                                  .expected = fmt::format("at most {} MiB together", kMaxPlanBytes >> 20)});
 }
 
 Template TemplateMaker::make_json(const scenario::Node& node) {

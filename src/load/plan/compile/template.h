@@ -37,7 +37,7 @@ std::string escape_json(std::string_view text);
 std::string escape_url(std::string_view text);
 
 // All constant text of one plan, files included, so that repeated names cannot grow a small scenario without bound.
-constexpr std::size_t kPlanBytesMax = 64u << 20;
+constexpr std::size_t kMaxPlanBytes = 64u << 20;
 
 // Makes the templates of one moment of an iteration.
 class TemplateMaker {

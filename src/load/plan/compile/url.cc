@@ -203,7 +203,7 @@ std::optional<IpRange> parse_ip_range(std::string_view text) {
 uint64_t count_of(const IpRange& range) {
   uint64_t out = 0;
   for (std::size_t i = 0; i < range.first.size(); ++i) {
-    if (out > scenario::kLocalIpsMax) return out;
+    if (out > scenario::kMaxLocalIps) return out;
     out = out * 256 + range.last[i] - range.first[i];
   }
   return out + 1;
@@ -226,8 +226,8 @@ Status parse_local_ips(std::string_view text, std::vector<IpRange>& out) {
   }
   uint64_t all = 0;
   for (const IpRange& range : out) all += count_of(range);
-  if (all <= scenario::kLocalIpsMax) return {};
-  return fail(Errc::kInvalid, "'local_ips' has more than {} addresses", scenario::kLocalIpsMax);
+  if (all <= scenario::kMaxLocalIps) return {};
+  return fail(Errc::kInvalid, "'local_ips' has more than {} addresses", scenario::kMaxLocalIps);
 }
 
 }  // namespace bellwether::plan

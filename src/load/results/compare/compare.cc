@@ -113,7 +113,7 @@ Estimate estimate(const Batches& run, std::size_t step, Prng& prng) {
   out.value = sample.values(times);
   out.requests = sample.requests();
   out.timed = sample.timed();
-  if (out.batches < kLeastBatches) return out;
+  if (out.batches < kMinBatches) return out;
   Values sum{};
   Values squares{};
   for (int r = 0; r < kResamples; ++r) {
@@ -138,16 +138,16 @@ Estimate estimate(const Batches& run, std::size_t step, Prng& prng) {
 
 bool can_be_judged(Figure figure, const Estimate& of) {
   // A run whose arrivals were all dropped made no requests.
-  if (of.batches < kLeastBatches || (of.requests <= 0 && figure != Figure::kDropped)) return false;
+  if (of.batches < kMinBatches || (of.requests <= 0 && figure != Figure::kDropped)) return false;
   switch (figure) {
     case Figure::kRate:
     case Figure::kErrors:
     case Figure::kDropped: return true;
-    case Figure::kP50: return of.timed * 0.5 >= kLeastBeyond;
-    case Figure::kP95: return of.timed * 0.05 >= kLeastBeyond;
+    case Figure::kP50: return of.timed * 0.5 >= kMinBeyond;
+    case Figure::kP95: return of.timed * 0.05 >= kMinBeyond;
     case Figure::kP99: break;
   }
-  return of.timed * 0.01 >= kLeastBeyond;
+  return of.timed * 0.01 >= kMinBeyond;
 }
 
 Judgement judge(const Difference& of, double tolerated) {

@@ -32,7 +32,7 @@ double student_quantile(double alpha, int freedom);
 // they are no independent samples; means over long enough batches nearly are (the method of batch means: B. Schmeiser,
 // Batch Size Effects in the Analysis of Simulation Output, Operations Research 30, 1982, who recommends 10 to 30).
 inline constexpr std::size_t kMaxBatches = 30;
-inline constexpr std::size_t kLeastBatches = 8;  // with fewer no judgement is made
+inline constexpr std::size_t kMinBatches = 8;  // with fewer no judgement is made
 
 // The figures of one step in one batch.
 struct StepBatch {
@@ -129,7 +129,7 @@ struct Comparison {
 };
 
 // A percentile is judged when at least ten requests lie beyond it in each run.
-inline constexpr double kLeastBeyond = 10;
+inline constexpr double kMinBeyond = 10;
 
 // REQUIRES the same steps in both, in the same order.
 Comparison compare(const Batches& before, const Batches& after, const Tolerance& tolerance);

@@ -291,7 +291,7 @@ tl::expected<std::string, std::vector<yaml::Diagnostic>> describe(const plan::Pr
   if (writer.problems().empty()) return writer.take();
   std::vector<yaml::Diagnostic> out;
   for (Problem& problem : writer.problems()) {
-    if (out.size() == yaml::Diagnostics::kMax) break;
+    if (out.size() == yaml::Diagnostics::kMaxDiagnostics) break;
     out.push_back(diagnostic(file_name, problem.line, std::move(problem.message), std::move(problem.hint)));
   }
   return tl::unexpected(std::move(out));

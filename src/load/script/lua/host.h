@@ -27,7 +27,7 @@ inline constexpr std::array<std::string_view, 7> kMethods{"GET", "POST", "PUT", 
 // Values by the texts that scripts write, found by the address of a text in the script's state: equal texts have one
 // address there, while it holds them. REQUIRES that the state holds each added text. Keeps only the first few, so a
 // missing one may still exist.
-template <class Value, std::size_t kMost = 8>
+template <class Value, std::size_t kMaxKnown = 8>
 class KnownTexts {
  public:
   const Value* find(const char* text) const {
@@ -45,7 +45,7 @@ class KnownTexts {
     const char* text = nullptr;
     Value value{};
   };
-  std::array<Known, kMost> known_;
+  std::array<Known, kMaxKnown> known_;
   std::size_t count_ = 0;
 };
 

@@ -55,7 +55,7 @@ bool read_headers(lua_State* state, Options& out) {
 bool read_expected(lua_State* state, Options& out) {
   const bool is_list = lua_istable(state, -1);
   const std::size_t count = is_list ? lua_objlen(state, -1) : 1;
-  for (std::size_t i = 1; i <= count && count <= scenario::kStatusRangesMax; ++i) {
+  for (std::size_t i = 1; i <= count && count <= scenario::kMaxStatusRanges; ++i) {
     if (is_list) {
       lua_rawgeti(state, -1, static_cast<int>(i));
     } else {
@@ -68,7 +68,7 @@ bool read_expected(lua_State* state, Options& out) {
   }
   return out.expected.size() == count && count > 0
              ? true
-             : refuse(state, fmt::format("'expected_statuses' takes at most {} {}", scenario::kStatusRangesMax,
+             : refuse(state, fmt::format("'expected_statuses' takes at most {} {}", scenario::kMaxStatusRanges,
                                          "statuses and ranges of them: {200, \"3xx\", \"500-503\"}"));
 }
 

@@ -142,7 +142,7 @@ class NativeProgram final : public vuser::Program {
   // The views are those of the request. False: more headers than a client sends, or more statuses than a scenario has.
   static bool change_of(const bellwether_request& from, Lists& lists, vuser::RequestChange& out) {
     auto& headers = lists.headers;
-    if (from.header_count > kMaxHeaders || from.expected_count > scenario::kStatusRangesMax) return false;
+    if (from.header_count > kMaxHeaders || from.expected_count > scenario::kMaxStatusRanges) return false;
     for (std::size_t i = 0; i < from.expected_count; ++i) {
       lists.expected.push_back({from.expected[i].low, from.expected[i].high});
     }
