@@ -12,7 +12,8 @@ set(BW_YIELDING nice -n 5)
 # units takes three fifths of the time then.
 set(BW_COLD bellwether cli lead store report results compare console plan scenario import yaml web journal
             discovery election
-            cluster_context cluster_vote node_client node_local node_roles lead_roles node_worker local_cluster sim
+            cluster_context cluster_register cluster_vote node_client node_cluster node_local node_manager
+            node_roles lead_roles node_worker local_cluster sim
             sim_cluster sim_datacenter sim_group sim_harness sim_leadership sim_membership sim_quorum sim_vote)
 
 # module(NAME base
