@@ -91,7 +91,7 @@ void IterationRunner::take_rows(WorkflowRun& run, Vu& vu) {
       if (!feed.feeder->read(row, field, vu.values.begin(field.slot))) vu.values.forget(field.slot);
     }
   }
-  if (vu.row + 1 == run.rows_most) note(run.workflow.name, "its data has no more rows, and 'at_end' is stop");
+  if (vu.row + 1 == run.rows_most) note_end_of_rows(run);
 }
 
 task<Flow> IterationRunner::run(WorkflowRun& run, Vu& vu, Instant due) {
