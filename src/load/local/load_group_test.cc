@@ -32,6 +32,8 @@ class Heard final : public LoadGroup::Listener {
     covered += lived;
     scheduled.push_back(window.workflows[0].scheduled);
     running.push_back(group->running());
+    watched.resize(window.watches.size());
+    for (std::size_t i = 0; i < watched.size(); ++i) watched[i] += window.watches[i].count();
     if (hold_up) hold_up(*this);
   }
   void aborted_by(const std::string&) override {}
@@ -45,6 +47,7 @@ class Heard final : public LoadGroup::Listener {
   std::vector<uint64_t> scheduled;
   std::vector<bool> running;
   std::vector<std::string> notes;
+  std::vector<uint64_t> watched;
   Duration covered;
 };
 
@@ -158,6 +161,19 @@ TEST_F(LoadGroupTest, that_goes_on_for_another_one_draws_other_numbers) {
   const std::string second = drawn(Duration::seconds(1));
   EXPECT_NE(second, first);
   EXPECT_NE(drawn(Duration::seconds(2)), second);
+}
+
+TEST_F(LoadGroupTest, keeps_the_times_that_thresholds_select_also_of_requests_without_a_response) {
+  const auto listener = runtime_->listen({runtime::IpAddress::loopback(), 0}, {});  // it answers nothing
+  ASSERT_TRUE(listener);
+  plan::TestSources sources(
+      "workflows: {w: {vus: 1, iterations: 3, steps: {s: {http: {get: \"http://" + (*listener)->local().to_string() +
+      "/\", timeout: 50ms, keep_alive: false}}}}}\nthresholds: {\"http_req_connecting{status:0}\": [max<60000], "
+      "\"http_req_connecting{status:200}\": [max<60000], \"http_req_waiting{status:0}\": [max<60000]}\n");
+  const auto plan = sources.load();
+  ASSERT_TRUE(plan) << sources.errors();
+  live(*plan, {});
+  EXPECT_EQ(heard_.watched, (std::vector<uint64_t>{3, 0, 0}));
 }
 
 TEST_F(LoadGroupTest, that_goes_on_beyond_the_last_row_says_so_and_ends) {
