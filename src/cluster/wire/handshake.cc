@@ -82,7 +82,9 @@ Declined judge(const HandshakeSettings& settings, const Announced& peer, bool pe
   if (!may_connect(from, to, settings.has_gates)) {
     return {Refusal::kRole,
             fmt::format("{} may not connect to {}{}", a_role(from), a_role(to),
-                        from == Role::kClient && to == Role::kManager ? " of a cluster with gates" : ""),
+                        from == Role::kClient && to == Role::kManager
+                            ? " of a cluster with gates: connect to a gate, or start the managers with gates: false"
+                            : ""),
             {std::string(to_string(from)), std::string(to_string(to))}};
   }
   return {};

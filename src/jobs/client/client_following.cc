@@ -54,6 +54,21 @@ bool Silence::tells(Instant now) {
   return true;
 }
 
+std::size_t ToldEvents::fresh(const dispatch::JobRecord& record) {
+  const std::size_t all = record.events.size() + record.events_dropped;
+  if (all <= all_) return 0;
+  all_ = all;
+  auto at = told_.begin();
+  std::size_t known = 0;
+  for (; known < record.events.size(); ++known) {
+    at = std::find(at, told_.end(), record.events[known]);
+    if (at == told_.end()) break;
+    ++at;
+  }
+  told_ = record.events;
+  return record.events.size() - known;
+}
+
 using runtime::task;
 
 namespace {
@@ -249,10 +264,7 @@ void Following::tell_news() {
     told_owner_ = follower_->owner();
     const Status now = status();
     tell([&](Listener& listener) { listener.on_status(now); });
-    const std::size_t all = record.events.size() + record.events_dropped;
-    const std::size_t news = std::min(all - std::min(told_events_, all), now.events.size());
-    told_events_ = std::max(told_events_, all);
-    for (std::size_t e = now.events.size() - news; e < now.events.size(); ++e) {
+    for (std::size_t e = now.events.size() - told_events_.fresh(record); e < now.events.size(); ++e) {
       tell([&](Listener& listener) { listener.on_event(now.events[e]); });
     }
     for (const Loss& loss : now.losses) {

@@ -76,6 +76,17 @@ class Silence {
   std::optional<Instant> told_;
 };
 
+// The events of a job that a listener knows. A record drops events of its newer half when it is full. Pure. One thread.
+class ToldEvents {
+ public:
+  // The number of the newest events of `record` that were in none before. An older record has none.
+  std::size_t fresh(const dispatch::JobRecord& record);
+
+ private:
+  std::size_t all_ = 0;  // with those that were dropped
+  std::vector<dispatch::JobEvent> told_;
+};
+
 // Called before the listener: the totals themselves, for the screens and the store of this product.
 struct TotalsListener {
   Callback<void(const aggregate::Totals& totals)> on_totals;
@@ -159,7 +170,7 @@ class Following final {
   std::optional<uint64_t> told_revision_;
   uint32_t told_position_ = 0;
   std::string told_owner_;
-  std::size_t told_events_ = 0;
+  ToldEvents told_events_;
   std::vector<Loss> told_losses_;
   std::set<std::size_t> told_workflows_;
   std::optional<report::RunReport> report_;  // written before `outcome_`, and read after it

@@ -35,6 +35,31 @@ TEST(Silence, ends_after_the_planned_end_of_the_job_or_after_the_last_answer_if_
   EXPECT_EQ(silence.end(), at_ms(180'000));
 }
 
+dispatch::JobRecord with_events(std::size_t from, std::size_t to, std::string_view kind, dispatch::JobRecord out = {}) {
+  for (std::size_t i = from; i < to; ++i) {
+    out.events.push_back({Duration::seconds(static_cast<int64_t>(i)), std::string(kind), "x"});
+  }
+  return out;
+}
+
+TEST(ToldEvents, are_told_once_also_after_a_flood_that_displaced_only_some) {
+  ToldEvents told;
+  dispatch::JobRecord record = with_events(100, 150, "lost", with_events(0, 100, "scaled"));
+  EXPECT_EQ(told.fresh(record), 150u);
+  EXPECT_EQ(told.fresh(record), 0u);
+  record = with_events(150, 200, "scaled", std::move(record));
+  EXPECT_EQ(told.fresh(record), 50u);
+  // A flood of one kind: it leaves the 50 of the other one.
+  record.events.resize(150);
+  record = with_events(400, 450, "scaled", std::move(record));
+  record.events_dropped = 250;
+  EXPECT_EQ(told.fresh(record), 50u) << "300 came, and 50 of them are left";
+  dispatch::JobRecord older = record;
+  older.events.pop_back();
+  EXPECT_EQ(told.fresh(older), 0u) << "of a manager that is behind";
+  EXPECT_EQ(told.fresh(record), 0u);
+}
+
 TEST(SilentManagers, have_names_times_and_reasons_and_a_remedy_once_a_majority_is_missing) {
   const std::array silent{node::SilentManager{"m2:1", "Connection refused", at_ms(1'000)},
                           node::SilentManager{"m3:1", "timed out", at_ms(4'000)},

@@ -5,6 +5,7 @@
 
 #include "core/base/check.h"
 #include "core/base/probe.h"
+#include "core/base/units.h"
 
 namespace bellwether::dispatch {
 
@@ -189,8 +190,12 @@ WorkerKernel::Answered WorkerKernel::admit(Job& job, const AssignmentOrder& orde
   }
   auto cores = cores_.take(order.cores, order.parts.count, order.squeeze);
   if (!cores) {
-    return refusal(Refusal::Kind::kBusy, fmt::format("{} of {} cores are free; the assignment needs {}", cores_.free(),
-                                                     cores_.count(), order.cores));
+    return refusal(Refusal::Kind::kBusy,
+                   order.squeeze ? fmt::format("the {} in use leave no room for {} more; each takes at most {}",
+                                               format_count(cores_.count(), "core"),
+                                               format_count(order.parts.count, "part"), WorkerCores::kMaxSqueezed)
+                                 : fmt::format("{} of {} cores are free; the assignment needs {}", cores_.free(),
+                                               cores_.count(), order.cores));
   }
   BundleStore::Bytes bundle = store_.find(order.bundle);
   if (bundle == nullptr) {

@@ -114,21 +114,21 @@ void take_step(const Origin& origin, const Totals& totals, plan::StepId id, Samp
   }
 }
 
-// The responses of a step that the filter takes. REQUIRES a watch of the plan.
-const Histogram& watched(const Totals& totals, plan::StepId step, const plan::ResponseFilter& filter) {
+// A time of the requests of a step that the filter takes. REQUIRES a watch of the plan.
+const Histogram& watched(const Totals& totals, const plan::Watch& watch) {
   const std::vector<plan::Watch>& watches = totals.plan().watches;
-  const auto found = std::find(watches.begin(), watches.end(), plan::Watch{step, filter});
+  const auto found = std::find(watches.begin(), watches.end(), watch);
   check(found != watches.end(), "the plan watches what its thresholds select");
   return totals.sum().watches[static_cast<std::size_t>(found - watches.begin())];
 }
 
 // Those requests of a step that the filter takes by their response, or for want of one.
 void take_selected(const Origin& origin, const Totals& totals, plan::StepId id, const plan::ResponseFilter& filter,
-                   Sample& out) {
+                   plan::RequestTime time, Sample& out) {
   const metrics::StepWindow& step = totals.sum().steps[id];
   const auto count = [&](const plan::ResponseFilter& one) {
     const uint64_t errors = std::accumulate(step.errors.begin(), step.errors.end(), uint64_t{0});
-    return watched(totals, id, one).count() + (one.takes(0, false) ? errors : 0);
+    return watched(totals, {id, one}).count() + (one.takes(0, false) ? errors : 0);
   };
   switch (origin.source) {
     case Source::kRequests: add(count(filter), out); break;
@@ -137,11 +137,13 @@ void take_selected(const Origin& origin, const Totals& totals, plan::StepId id, 
       if (filter.expected != true) add(count({filter.status, false}), out);
       break;
     case Source::kDuration:
-      out.trend.answered.merge(watched(totals, id, filter));
+      out.trend.answered.merge(watched(totals, {id, filter}));
       if (filter.takes(0, false)) out.trend.unanswered.merge(step.response.unanswered);
       // Those might have got any response. So a stall that drops requests raises this figure too.
       if (filter == plan::ResponseFilter{{}, true}) out.trend.unfinished.merge(step.response.unfinished);
       break;
+    case Source::kService:
+    case Source::kPhase: out.trend.answered.merge(watched(totals, {id, filter, time})); break;
     default: break;
   }
 }
@@ -262,7 +264,7 @@ std::optional<Sample> sample(const Totals& totals, std::string_view metric, cons
       if (filter.response.takes_all()) {
         take_step(origin, totals, id, out);
       } else {
-        take_selected(origin, totals, id, filter.response, out);
+        take_selected(origin, totals, id, filter.response, known->time, out);
       }
     }
   } else {

@@ -283,7 +283,13 @@ TEST(Thresholds, of_the_scenarios_own_metrics_are_judged_by_kind_and_step) {
 
 TEST(Thresholds, of_requests_by_their_response_are_judged_apart) {
   plan::Plan plan = thresholds_shop();
-  plan.watches = {{0, {{}, false}}, {0, {{}, true}}, {0, {0, {}}}, {0, {0, false}}, {0, {503, {}}}, {0, {503, false}}};
+  plan.watches = {{0, {{}, false}},
+                  {0, {{}, true}},
+                  {0, {0, {}}},
+                  {0, {0, false}},
+                  {0, {503, {}}},
+                  {0, {503, false}},
+                  {0, {503, {}}, plan::RequestTime::kWait}};
   metrics::Window w(shape_of(plan));
   metrics::StepWindow& step = w.steps[0];
   step.count = 10;  // 6 good ones, 2 of status 503, one of them expected, 2 without a response
@@ -298,6 +304,7 @@ TEST(Thresholds, of_requests_by_their_response_are_judged_apart) {
   w.watches[1].record(Duration::millis(500));
   w.watches[4].record(Duration::millis(500), 2);
   w.watches[5].record(Duration::millis(500));
+  w.watches[6].record(Duration::millis(300), 2);
   Totals totals(plan);
   totals.add(w);
   const auto of = [&](std::string_view metric, Aggregation aggregation, plan::ResponseFilter response) {
@@ -312,6 +319,7 @@ TEST(Thresholds, of_requests_by_their_response_are_judged_apart) {
   EXPECT_EQ(of("http_req_failed", Aggregation::kRate, {{}, true}), 0);
   EXPECT_EQ(of("http_req_failed", Aggregation::kRate, {{}, false}), 1);
   EXPECT_EQ(of("http_req_duration", Aggregation::kMed, {503, {}}), 500);
+  EXPECT_EQ(of("http_req_waiting", Aggregation::kMax, {503, {}}), 300);
   EXPECT_NEAR(*of("http_req_duration", Aggregation::kMed, {{}, true}), 10, 0.02);
   EXPECT_EQ(sample(totals, "http_req_duration", {.step = 0, .response = {{}, true}})->trend.unfinished.count(), 1u)
       << "a dropped request might have been answered as expected";

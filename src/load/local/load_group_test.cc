@@ -32,10 +32,12 @@ class Heard final : public LoadGroup::Listener {
     covered += lived;
     scheduled.push_back(window.workflows[0].scheduled);
     running.push_back(group->running());
+    watched.resize(window.watches.size());
+    for (std::size_t i = 0; i < watched.size(); ++i) watched[i] += window.watches[i].count();
     if (hold_up) hold_up(*this);
   }
   void aborted_by(const std::string&) override {}
-  void noted(const std::string&) override {}
+  void noted(const std::string& text) override { notes.push_back(text); }
   void timed_out(uint16_t) override {}
 
   LoadGroup* group = nullptr;
@@ -44,6 +46,8 @@ class Heard final : public LoadGroup::Listener {
   std::vector<uint64_t> seconds;
   std::vector<uint64_t> scheduled;
   std::vector<bool> running;
+  std::vector<std::string> notes;
+  std::vector<uint64_t> watched;
   Duration covered;
 };
 
@@ -157,6 +161,35 @@ TEST_F(LoadGroupTest, that_goes_on_for_another_one_draws_other_numbers) {
   const std::string second = drawn(Duration::seconds(1));
   EXPECT_NE(second, first);
   EXPECT_NE(drawn(Duration::seconds(2)), second);
+}
+
+TEST_F(LoadGroupTest, keeps_the_times_that_thresholds_select_also_of_requests_without_a_response) {
+  const auto listener = runtime_->listen({runtime::IpAddress::loopback(), 0}, {});  // it answers nothing
+  ASSERT_TRUE(listener);
+  plan::TestSources sources(
+      "workflows: {w: {vus: 1, iterations: 3, steps: {s: {http: {get: \"http://" + (*listener)->local().to_string() +
+      "/\", timeout: 50ms, keep_alive: false}}}}}\nthresholds: {\"http_req_connecting{status:0}\": [max<60000], "
+      "\"http_req_connecting{status:200}\": [max<60000], \"http_req_waiting{status:0}\": [max<60000]}\n");
+  const auto plan = sources.load();
+  ASSERT_TRUE(plan) << sources.errors();
+  live(*plan, {});
+  EXPECT_EQ(heard_.watched, (std::vector<uint64_t>{3, 0, 0}));
+}
+
+TEST_F(LoadGroupTest, that_goes_on_beyond_the_last_row_says_so_and_ends) {
+  plan::TestSources sources(R"(
+data: {ids: {csv: ids.csv, at_end: stop}}
+workflows: {w: {vus: 1, duration: 1m, steps: {s: {http: {get: "http://127.0.0.1:1/${ids.id}"}}}}}
+)");
+  sources.world.files["ids.csv"] = "id\n1\n2\n";
+  const auto plan = sources.load();
+  ASSERT_TRUE(plan) << sources.errors();
+  LoadGroup group(*runtime_, *plan, {}, heard_);
+  heard_.group = &group;
+  ASSERT_TRUE(group.prepare());
+  runtime_->run(group.run(runtime_->read_clock() - Duration::seconds(1), {Duration::seconds(1), {5, {}}}));
+  EXPECT_EQ(group.tally().requests, 0u);
+  EXPECT_EQ(heard_.notes, std::vector<std::string>{"w: its data has no more rows, and 'at_end' is stop"});
 }
 
 // The group reports its last second when it is over, although the thread ended before.

@@ -208,7 +208,7 @@ struct Window {
   std::vector<WorkflowWindow> workflows;
   std::vector<CheckCount> checks;
   std::vector<MetricWindow> series;
-  std::vector<Histogram> watches;  // due → done, of the responses that thresholds select (plan::Watch)
+  std::vector<Histogram> watches;  // a time of the requests that thresholds select (plan::Watch)
   Histogram loop_lag;              // the time that the event loop was busy between two waits
   Duration cpu;                    // CPU time this thread used in the window
   Duration covered;     // the part of the second that the load has lived through, if known; the most of all merged

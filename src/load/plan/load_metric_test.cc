@@ -139,13 +139,19 @@ TEST(LoadThreshold, selects_steps_by_the_facts_of_their_requests) {
 TEST(LoadThreshold, selects_requests_by_their_response) {
   TestSources sources(of_requests(R"('http_req_duration{expected_response:true,step:list}': ['p(95)<3'],
       'http_reqs{status:503,name:list}': ['count<5'], 'http_req_failed{status:0,method:POST}': ['rate<1'],
-      'http_reqs{name:list,status:503}': ['count<9'])"));
+      'http_reqs{name:list,status:503}': ['count<9'],
+      'http_req_connecting{status:503,name:list}': ['avg<9'], 'http_req_waiting{status:0,method:POST}': ['max<9'])"));
   sources.world.files["s.lua"] = "function f() end";
   const auto plan = sources.load();
   ASSERT_TRUE(plan) << sources.errors();
   EXPECT_EQ(plan->thresholds[0].response, (ResponseFilter{{}, true}));
   EXPECT_EQ(plan->thresholds[1].response, (ResponseFilter{503, {}}));
-  const std::vector<Watch> expected{{0, {{}, true}}, {0, {503, {}}}, {2, {0, {}}}, {2, {0, false}}};
+  const std::vector<Watch> expected{{0, {{}, true}},
+                                    {0, {503, {}}},
+                                    {0, {503, {}}, RequestTime::kConnect},
+                                    {2, {0, {}}},
+                                    {2, {0, {}}, RequestTime::kWait},
+                                    {2, {0, false}}};
   EXPECT_EQ(plan->watches, expected) << "equal ones are one";
   TestSources none(of_requests("http_reqs: ['count>0']"));
   none.world.files = sources.world.files;
@@ -161,7 +167,8 @@ TEST(LoadThreshold, says_what_a_selection_by_response_can_be) {
   EXPECT_THAT(errors("http_reqs{status:5xx}"), HasSubstr("wrong value of tag 'status' in a threshold"));
   EXPECT_THAT(errors("http_reqs{status:99}"), HasSubstr("a status from 100 to 999, or 0: no response"));
   EXPECT_THAT(errors("http_reqs{expected_response:yes}"), HasSubstr("expected: true or false"));
-  EXPECT_THAT(errors("data_sent{status:200}"), HasSubstr("metric 'data_sent' has no tag 'status'"));
+  EXPECT_THAT(errors("data_sent{status:200}"), AllOf(HasSubstr("metric 'data_sent' has no tag 'status'"),
+                                                     HasSubstr("it selects http_reqs, http_req_failed and the times")));
   TestSources taken(
       "workflows: {w: {vus: 1, duration: 1s, steps: {a: {http: {get: 'http://h/'}, tags: {status: x}}}}}");
   EXPECT_THAT(taken.errors(), HasSubstr("'status' cannot be the name of a tag"));

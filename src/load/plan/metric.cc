@@ -26,13 +26,13 @@ constexpr std::array<Metric, 19> kMetrics{{
     {"http_reqs", MetricKind::kCounter, MetricScope::kResponse},
     {"http_req_failed", MetricKind::kRate, MetricScope::kResponse},
     {"http_req_duration", MetricKind::kTrend, MetricScope::kResponse},
-    {"http_req_service", MetricKind::kTrend, MetricScope::kStep},
-    {"http_req_looking_up", MetricKind::kTrend, MetricScope::kStep},
-    {"http_req_connecting", MetricKind::kTrend, MetricScope::kStep},
-    {"http_req_tls_handshaking", MetricKind::kTrend, MetricScope::kStep},
-    {"http_req_sending", MetricKind::kTrend, MetricScope::kStep},
-    {"http_req_waiting", MetricKind::kTrend, MetricScope::kStep},
-    {"http_req_receiving", MetricKind::kTrend, MetricScope::kStep},
+    {"http_req_service", MetricKind::kTrend, MetricScope::kResponse, RequestTime::kService},
+    {"http_req_looking_up", MetricKind::kTrend, MetricScope::kResponse, RequestTime::kLookUp},
+    {"http_req_connecting", MetricKind::kTrend, MetricScope::kResponse, RequestTime::kConnect},
+    {"http_req_tls_handshaking", MetricKind::kTrend, MetricScope::kResponse, RequestTime::kTls},
+    {"http_req_sending", MetricKind::kTrend, MetricScope::kResponse, RequestTime::kSend},
+    {"http_req_waiting", MetricKind::kTrend, MetricScope::kResponse, RequestTime::kWait},
+    {"http_req_receiving", MetricKind::kTrend, MetricScope::kResponse, RequestTime::kReceive},
     {"checks", MetricKind::kRate, MetricScope::kCheck},
     {"iterations", MetricKind::kCounter, MetricScope::kWorkflow},
     {"iteration_duration", MetricKind::kTrend, MetricScope::kWorkflow},
@@ -144,9 +144,11 @@ class TagResolver {
     if (metric.scope != MetricScope::kWorkflow) names.emplace_back("step");
     names.emplace_back("workflow");
     if (metric.scope != MetricScope::kWorkflow) names.insert(names.end(), keys.begin(), keys.end());
+    const bool of_response = std::find(kOfResponse.begin(), kOfResponse.end(), tag.key) != kOfResponse.end();
     return wrong({.message = fmt::format("metric {} has no tag {}", in_quotes(metric.name), in_quotes(tag.key)),
                   .expected = scenario::one_of(names),
-                  .hint = scenario::did_you_mean(tag.key, names)});
+                  .hint = of_response ? "it selects http_reqs, http_req_failed and the times of requests (http_req_…)"
+                                      : scenario::did_you_mean(tag.key, names)});
   }
 
   Checked resolve_workflow(const std::string& name, Threshold& out) const {
@@ -422,15 +424,18 @@ void compile_watches(const scenario::Scenario& source, scenario::Reading& readin
   for (std::size_t t = 0; t < plan.thresholds.size(); ++t) {
     const Threshold& threshold = plan.thresholds[t];
     if (threshold.response.takes_all()) continue;
+    const RequestTime time = find_metric(plan, threshold.metric)->time;
     std::vector<ResponseFilter> filters{threshold.response};
     // Its failed ones are a part of the selected ones.
     if (threshold.metric == "http_req_failed") filters.push_back({threshold.response.status, false});
     for (std::size_t s = 0; s < plan.steps.size(); ++s) {
       if (!plan.steps[s].measured) continue;
       if (!selects_step(plan, s, threshold.step, threshold.workflow, threshold.tags)) continue;
-      for (const ResponseFilter& filter : filters) plan.watches.push_back({static_cast<StepId>(s), filter});
+      for (const ResponseFilter& filter : filters) plan.watches.push_back({static_cast<StepId>(s), filter, time});
     }
-    const auto key = [](const Watch& one) { return std::tuple(one.step, one.filter.status, one.filter.expected); };
+    const auto key = [](const Watch& one) {
+      return std::tuple(one.step, one.filter.status, one.filter.expected, one.time);
+    };
     std::sort(plan.watches.begin(), plan.watches.end(),
               [&](const Watch& a, const Watch& b) { return key(a) < key(b); });
     plan.watches.erase(std::unique(plan.watches.begin(), plan.watches.end()), plan.watches.end());

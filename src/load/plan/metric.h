@@ -24,6 +24,7 @@ struct Metric {
   std::string_view name;  // of the product's memory, or the plan's
   MetricKind kind;
   MetricScope scope;
+  RequestTime time = RequestTime::kResponse;  // kResponse: of what it counts, those with a response
 };
 
 // The metrics of every run.

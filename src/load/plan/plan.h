@@ -108,6 +108,7 @@ enum class Escape : uint8_t {
   kHeader,     // CR, LF and NUL are refused
   kJsonValue,  // a JSON value unchanged; other text is refused
   kFormName,   // inside a quoted name of a part of a form: line breaks and quotes percent-encoded
+  kLink,       // a URL, or its end behind the base: append_link()
 };
 
 // Which part of a provided list a template takes.
@@ -148,6 +149,10 @@ struct Piece {
 bool is_json_value(std::string_view text);
 // Appends a name as Escape::kFormName says, which is what browsers do.
 void append_form_name(std::string_view text, std::string& out);
+
+// Appends a value at the begin of a URL, behind the base if there is one. An absolute value replaces the base. Its
+// escapes stay, and what a URL cannot contain is percent-encoded. False: it is not absolute, and there is no base.
+bool append_link(std::string_view link, std::string& url);
 
 // Text with holes. Neighbouring literals are merged, so a constant template has at most one piece.
 struct Template {

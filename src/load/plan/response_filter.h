@@ -15,10 +15,13 @@ struct ResponseFilter {
   }
   bool operator==(const ResponseFilter&) const = default;
 };
-// Responses whose times are kept beside those of all responses of their step.
+// A time of a request.
+enum class RequestTime : uint8_t { kResponse, kService, kLookUp, kConnect, kTls, kSend, kWait, kReceive };
+// Requests of which one time is kept beside those of all requests of their step.
 struct Watch {
   uint16_t step = 0;  // StepId
   ResponseFilter filter;
+  RequestTime time = RequestTime::kResponse;
   bool operator==(const Watch&) const = default;
 };
 

@@ -34,6 +34,8 @@ task<void> Executors::run(WorkflowRun& run, Instant start, Resume resume) {
                                  [&](const plan::ExternallyControlled& how) { return externally_controlled(run, how); },
                                  [&](const plan::Once&) { return once(run); }},
                       run.workflow.executor);
+  // The engines before this one have taken them all, or may have.
+  if (run.begun == 0 && run.rows_taken > 0 && !run.has_rows()) iteration_.note_end_of_rows(run);
   run.ended = runtime_.now();
   run.overtime.disarm();
   run.timeout.disarm();

@@ -91,7 +91,7 @@ void IterationRunner::take_rows(WorkflowRun& run, Vu& vu) {
       if (!feed.feeder->read(row, field, vu.values.begin(field.slot))) vu.values.forget(field.slot);
     }
   }
-  if (vu.row + 1 == run.rows_most) note(run.workflow.name, "its data has no more rows, and 'at_end' is stop");
+  if (vu.row + 1 == run.rows_most) note_end_of_rows(run);
 }
 
 task<Flow> IterationRunner::run(WorkflowRun& run, Vu& vu, Instant due) {
@@ -301,6 +301,8 @@ inline void IterationRunner::count(plan::StepId step, const http1::Response& res
     counts.phases[static_cast<int>(Phase::kConnect)].record(response.connect);
     if (response.tls > Duration::zero()) counts.phases[static_cast<int>(Phase::kTls)].record(response.tls);
   }
+  if (!state_.plan.watches.empty()) [[unlikely]]
+    watch(step, response, failed, due);
   if (response.error == ErrorKind::kNone) {
     counts.service.record(response.done - response.sent);
     counts.response.answered.record(response.done - due);
@@ -308,8 +310,6 @@ inline void IterationRunner::count(plan::StepId step, const http1::Response& res
     counts.phases[static_cast<int>(Phase::kWait)].record(response.first_byte - response.sent - response.sending);
     counts.phases[static_cast<int>(Phase::kReceive)].record(response.done - response.first_byte);
     counts.status.add(static_cast<uint16_t>(response.status), 1);
-    if (!state_.plan.watches.empty()) [[unlikely]]
-      watch(step, response, failed, due);
     return;
   }
   ++counts.errors[static_cast<std::size_t>(response.error)];
@@ -317,13 +317,39 @@ inline void IterationRunner::count(plan::StepId step, const http1::Response& res
   (cut_off ? counts.response.unfinished : counts.response.unanswered).record(runtime_.now() - due);
 }
 
+namespace {
+
+// As count() records them. Nothing: the request has no such time.
+std::optional<Duration> time_of(plan::RequestTime time, const http1::Response& response, Instant due) {
+  using plan::RequestTime;
+  const bool needs_connection =
+      time == RequestTime::kLookUp || time == RequestTime::kConnect || time == RequestTime::kTls;
+  if (needs_connection ? response.connections == 0 : response.error != ErrorKind::kNone) return std::nullopt;
+  const auto unless_zero = [](Duration span) { return span > Duration::zero() ? std::optional(span) : std::nullopt; };
+  switch (time) {
+    case RequestTime::kResponse: return response.done - due;
+    case RequestTime::kService: return response.done - response.sent;
+    case RequestTime::kLookUp: return unless_zero(response.dns);
+    case RequestTime::kConnect: return response.connect;
+    case RequestTime::kTls: return unless_zero(response.tls);
+    case RequestTime::kSend: return response.sending;
+    case RequestTime::kWait: return response.first_byte - response.sent - response.sending;
+    case RequestTime::kReceive: return response.done - response.first_byte;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 void IterationRunner::watch(plan::StepId step, const http1::Response& response, bool failed, Instant due) {
+  const bool answered = response.error == ErrorKind::kNone;
   const std::vector<plan::Watch>& watches = state_.plan.watches;
   const auto begin =
       std::partition_point(watches.begin(), watches.end(), [step](const plan::Watch& one) { return one.step < step; });
   for (auto at = begin; at != watches.end() && at->step == step; ++at) {
-    if (!at->filter.takes(response.status, !failed)) continue;
-    state_.window->watches[static_cast<std::size_t>(at - watches.begin())].record(response.done - due);
+    if (!at->filter.takes(answered ? response.status : 0, answered && !failed)) continue;
+    const auto time = time_of(at->time, response, due);
+    if (time) state_.window->watches[static_cast<std::size_t>(at - watches.begin())].record(*time);
   }
 }
 

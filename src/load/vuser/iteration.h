@@ -28,6 +28,9 @@ class IterationRunner {
   Tokens& tokens() { return tokens_; }
   // Sends it to the observers of the run, a few times at most, and each once.
   void note(std::string_view who, std::string_view text);
+  void note_end_of_rows(const WorkflowRun& run) {
+    note(run.workflow.name, "its data has no more rows, and 'at_end' is stop");
+  }
 
  private:
   runtime::task<Flow> run_step(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due);

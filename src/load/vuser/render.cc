@@ -214,6 +214,7 @@ bool append_escaped(std::string_view text, plan::Escape escape, std::string& out
     case plan::Escape::kJson: append_json_text(text, out); return true;
     case plan::Escape::kUrl: append_percent_encoded(text, out); return true;
     case plan::Escape::kFormName: plan::append_form_name(text, out); return true;
+    case plan::Escape::kLink: return plan::append_link(text, out);
     case plan::Escape::kHeader:
       if (text.find_first_of(std::string_view("\r\n\0", 3)) != std::string_view::npos) return false;
       out += text;

@@ -82,6 +82,7 @@ TEST_F(Render, a_value_is_escaped_for_where_it_stands) {
   EXPECT_EQ(text({{slot(0, plan::Escape::kJson)}}), "a\\\"b\\\\c\\n\\u0001/&");
   EXPECT_EQ(text({{slot(0, plan::Escape::kUrl)}}), "a%22b%5Cc%0A%01%2F%26");
   EXPECT_EQ(text({{slot(0, plan::Escape::kFormName)}}), "a%22b\\c%0A\x01/&");
+  EXPECT_EQ(text({{literal("http://h/"), slot(0, plan::Escape::kLink)}}), "http://h/a%22b%5Cc%0A%01/&");
 }
 
 TEST_F(Render, a_missing_value_renders_nothing_and_says_so) {

@@ -96,7 +96,8 @@ std::optional<std::string> escaped(const std::string& text, Escape escape) {
   switch (escape) {
     case Escape::kNone: return text;
     case Escape::kJson: return escape_json(text);
-    case Escape::kUrl: return escape_url(text);
+    case Escape::kUrl:
+    case Escape::kLink: return escape_url(text);
     case Escape::kHeader:
       if (text.find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos) return std::nullopt;
       return text;

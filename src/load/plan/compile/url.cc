@@ -107,7 +107,21 @@ Status convert_host(std::string& url, std::size_t begin, std::size_t& end) {
 
 }  // namespace
 
+bool append_link(std::string_view link, std::string& url) {
+  link = link.substr(0, link.find('#'));
+  if (scheme_length(link) > 0) {
+    url.clear();
+  } else if (url.empty()) {
+    return false;
+  } else if (url.ends_with('/') && (link.starts_with('/') || link.starts_with('?'))) {
+    url.pop_back();
+  }
+  url += encode_forbidden(link);
+  return true;
+}
+
 Status complete_url(Template& url, std::string_view base) {
+  const bool is_link = !url.pieces.empty() && url.pieces.front().kind == Piece::Kind::kSlot;
   if (scheme_length(leading_literal(url)) == 0) {
     const std::string_view written = leading_literal(url);
     const std::size_t scheme_end = written.find("://");
@@ -115,6 +129,17 @@ Status complete_url(Template& url, std::string_view base) {
       return fail(Errc::kUnsupported, fmt::format("'{}' is no protocol of this client", written.substr(0, scheme_end)));
     }
     if (!base.empty()) prepend_base(url, base);
+  }
+  if (is_link) url.pieces[base.empty() ? 0 : 1].escape = Escape::kLink;
+  const auto encode = [&url] {
+    for (Piece& piece : url.pieces) {
+      if (piece.kind == Piece::Kind::kLiteral) piece.literal = encode_forbidden(piece.literal);
+    }
+    return Status();
+  };
+  if (is_link && base.empty()) {
+    drop_fragment(url);
+    return encode();
   }
   const std::size_t scheme = scheme_length(leading_literal(url));
   if (scheme == 0) return fail(Errc::kInvalid, "the URL does not begin with http:// or https://");
@@ -125,10 +150,7 @@ Status complete_url(Template& url, std::string_view base) {
   if (!continues) BW_RETURN_IF_ERROR(convert_host(first, scheme, end));
   BW_RETURN_IF_ERROR(check_authority(std::string_view(first).substr(scheme, end - scheme), continues));
   if (!continues && (end == first.size() || first[end] == '?')) first.insert(end, "/");
-  for (Piece& piece : url.pieces) {
-    if (piece.kind == Piece::Kind::kLiteral) piece.literal = encode_forbidden(piece.literal);
-  }
-  return {};
+  return encode();
 }
 
 void append_query(Template& url, const Template& name, const Template& value) {

@@ -59,6 +59,29 @@ TEST(Url, hosts_and_ports_are_checked) {
       "{user: NAME, password: SECRET}}; the command line takes --header 'Authorization: …'");
 }
 
+TEST(Url, a_value_at_the_begin_is_a_link) {
+  const auto linked = [](std::string_view base) {
+    Template url;
+    Piece slot;
+    slot.kind = Piece::Kind::kSlot;
+    append_piece(url, slot, Place::kUrl);
+    append_literal(url, "/x y#z");
+    EXPECT_TRUE(complete_url(url, base));
+    EXPECT_EQ(url.pieces[base.empty() ? 0 : 1].escape, Escape::kLink);
+    EXPECT_EQ(url.pieces.back().literal, "/x%20y");
+    return base.empty() ? std::string() : url.pieces[0].literal;
+  };
+  EXPECT_EQ(linked(""), "");
+  EXPECT_EQ(linked("http://h/api/"), "http://h/api/");
+  const auto behind = [](std::string url, std::string_view link) { return append_link(link, url) ? url : "none"; };
+  EXPECT_EQ(behind("http://h/api/", "items/7?a=b%20c&d=ü#f"), "http://h/api/items/7?a=b%20c&d=%C3%BC");
+  EXPECT_EQ(behind("http://h/api/", "/items"), "http://h/api/items");
+  EXPECT_EQ(behind("http://h/api/", "?page=2"), "http://h/api?page=2");
+  EXPECT_EQ(behind("http://h/api/", "HTTPS://other/x"), "HTTPS://other/x");
+  EXPECT_EQ(behind("", "http://other/x"), "http://other/x");
+  EXPECT_EQ(behind("", "/items"), "none");
+}
+
 TEST(Url, a_host_may_be_known_only_at_run_time) {
   Template url;
   append_literal(url, "http://node-");
