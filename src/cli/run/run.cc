@@ -29,12 +29,12 @@
 #include "load/local/request_log.h"
 #include "load/plan/load.h"
 #include "load/plan/plan.h"
-#include "load/plan/stages.h"
+#include "load/plan/sequence.h"
 #include "load/results/recorder.h"
 #include "load/scenario/model.h"
 #include "load/script/lua/state.h"
 #include "load/vuser/http_debug.h"
-#include "load/vuser/targets.h"
+#include "load/vuser/request_maker.h"
 
 namespace bellwether::cli {
 namespace {

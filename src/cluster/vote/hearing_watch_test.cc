@@ -1,6 +1,6 @@
-#include "cluster/vote/hearing_watch.h"
-
 #include <gmock/gmock.h>
+
+#include "cluster/vote/vote_watch.h"
 
 namespace bellwether::cluster {
 namespace {

@@ -13,7 +13,6 @@
 #include "cluster/net/kv.h"
 #include "cluster/net/leadership.h"
 #include "cluster/net/peer_links.h"
-#include "cluster/vote/hearing_watch.h"
 #include "cluster/vote/key_recovery.h"
 #include "cluster/vote/machine_load.h"
 #include "cluster/vote/vetting.h"

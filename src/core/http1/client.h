@@ -20,7 +20,6 @@
 #include "core/http1/client_origin.h"
 #include "core/http1/client_reader.h"
 #include "core/http1/error_kind.h"
-#include "core/http1/head_memory.h"
 #include "core/runtime/runtime.h"
 
 namespace bellwether::http1 {
@@ -158,5 +157,31 @@ class Client {
   std::size_t local_v4_ = 0;               // of these
   std::string scratch_;                    // a request put together for sending; only until the first write returns
 };
+
+// The request after a redirect (RFC 9110 §15.4, and browsers): 301, 302 and 303 turn every method except GET and HEAD
+// into GET without a body; 307 and 308 repeat the request. Credentials stay with their origin.
+
+inline bool is_redirect(int status) {
+  return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
+}
+
+// Owns the bytes of the next request.
+struct RedirectedRequest {
+  bool valid = false;  // false: `location` is no http or https URL
+  bool tls = false;
+  uint16_t port = 0;
+  std::string host;
+  std::string method;
+  std::string target;
+  std::string head;
+  std::string body;
+
+  // A view of it, without its origin. Valid while this object stays where it is.
+  Request request(const CallLimits& limits, bool want_body) const;
+};
+
+// REQUIRES a redirect that names a location. Of the request's own cookies those go along that the redirect does not set
+// anew. A Host that the user chose stays for a location without a host.
+RedirectedRequest follow_redirect(const Request& request, const ResponseHead& redirect);
 
 }  // namespace bellwether::http1

@@ -25,7 +25,7 @@ struct Keep {
 struct Offer {
   AssignmentId assignment;
 };
-// The workflow's clock begins, or began, at `clock`. Open its stream (jobs/ingest/window_ingest.h).
+// The workflow's clock begins, or began, at `clock`. Open its stream (jobs/ingest/run_ingest.h).
 struct Begin {
   AssignmentId assignment;
   Instant clock;

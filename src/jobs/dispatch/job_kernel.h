@@ -13,7 +13,7 @@
 // owner starts from the record and asks the workers for what runs.
 //
 // When a worker leaves, or parts are spread onto a worker that joined, running assignments hand over without a gap
-// (job_moves.h):
+// (job_pool.h):
 //
 //   followers are prepared → the record has the second at which they begin, and is kept → each has confirmed that it
 //   will take over → the running assignment is asked to hand over, and confirms
@@ -21,9 +21,8 @@
 // The last confirmation decides. Before it everything may be called off, and the running assignment goes on.
 //
 //   job_book.h    the job record, and every change of it: the kernel and all its parts read and write here
-//   job_pool.h    assigns parts to workers
+//   job_pool.h    assigns parts to workers; hand-overs of running assignments
 //   job_layers.h  values from one layer of workflows for the next
-//   job_moves.h   hand-overs of running assignments
 //   load_fence.h  whether a silent worker may still run its parts
 //   job_time.h    overtime, timeouts, and the teardown of a stopped job
 //
@@ -41,7 +40,6 @@
 #include "core/base/result.h"
 #include "jobs/dispatch/job_book.h"
 #include "jobs/dispatch/job_layers.h"
-#include "jobs/dispatch/job_moves.h"
 #include "jobs/dispatch/job_pool.h"
 #include "jobs/dispatch/job_time.h"
 #include "jobs/dispatch/load_fence.h"

@@ -7,7 +7,6 @@
 #include "core/base/units.h"
 #include "load/metrics/window.h"
 #include "load/report/chart.h"
-#include "load/report/distribution.h"
 #include "load/report/html_style.h"
 #include "load/report/metric_charts.h"
 #include "load/report/reports.h"

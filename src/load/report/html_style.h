@@ -58,7 +58,7 @@ tr,.verdict,.tiles,.facts{break-inside:avoid}figure,.tiles div,.verdict{border:1
 
 // D is a list of lists of columns, as load/report/chart.h writes them: that of the run, and one for each step with
 // charts. M has the values of each custom metric in the columns of the run (load/report/metric_charts.h). The numbers
-// 58, 530 and 600 are the margin and the widths of load/report/plot.h.
+// 58, 530 and 600 are the margin and the widths of load/report/chart.h.
 inline constexpr std::string_view kScript = R"js(
 const f=v=>Math.abs(v)>=1000?Math.round(v).toLocaleString("en"):String(+v.toPrecision(3));
 const span=v=>v[1]!==v[2]?" ("+f(v[1])+" to "+f(v[2])+")":"";

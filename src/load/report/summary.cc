@@ -6,7 +6,6 @@
 
 #include "core/base/encoding.h"
 #include "core/base/units.h"
-#include "core/base/wall_text.h"
 #include "load/aggregate/metric.h"
 #include "load/report/reports.h"
 #include "load/report/text.h"
