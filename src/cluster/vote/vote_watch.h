@@ -2,7 +2,6 @@
 // decision depends on it. It reads no clock: times come in as values.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -13,7 +12,6 @@
 #include <vector>
 
 #include "cluster/net/vote_view.h"
-#include "core/base/time.h"
 #include "election/vote/vote_events.h"
 
 namespace bellwether::cluster {
@@ -95,35 +93,5 @@ vote::Term term_of(const vote::Message& message);
 // All of a message as one JSON object: nodes by their names, spans in seconds. A stranger, which has no name in
 // `names`, appears as the number of its id.
 std::string json_of(const vote::Message& message, const std::map<vote::NodeId, std::string>& names);
-
-// The other voters that a node hears, independent of the current admin. Before any election shows a partition, it shows
-// which voters the nodes of a part that is cut off do not hear.
-class HearingWatch {
- public:
-  // `others`: names. A voter that is silent for longer than `limit` is not heard.
-  HearingWatch(const std::vector<std::string>& others, Duration limit, Instant now);
-
-  void heard(const std::string& name, Instant now);
-  Duration limit() const { return limit_; }
-  // The changes since the last look, in words; a warning when fewer are heard.
-  struct Change {
-    bool fewer = false;
-    std::string text;
-  };
-  std::vector<Change> look(Instant now);
-
-  // The voters that are not heard, and for how long, by name.
-  std::vector<std::pair<std::string, Duration>> unheard(Instant now) const;
-  // With itself it hears fewer than half of all voters and one more.
-  bool in_minority(Instant now) const;
-
- private:
-  struct Voter {
-    Instant last;
-    bool lost = false;  // and reported
-  };
-  std::map<std::string, Voter> voters_;
-  Duration limit_;
-};
 
 }  // namespace bellwether::cluster

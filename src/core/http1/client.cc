@@ -255,7 +255,7 @@ task<void> Client::exchange_once(Session& session, const Request& request, Respo
   std::unique_ptr<Connection> connection = request.fresh ? nullptr : kept.take_idle(*request.origin);
   while (true) {
     if (connection == nullptr && !is_over(runtime_.now())) {
-      connection = co_await open(kept, request, response, deadline, cancel);
+      connection = co_await connector_.open(kept, shared_.get(), request, response, deadline, cancel);
     }
     // The turn of the loop may have begun before the limit, and this process may have been stopped since.
     const Instant sent = runtime_.read_clock();

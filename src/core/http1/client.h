@@ -124,8 +124,8 @@ class Client {
 
   // From now on connections are made from these addresses of this machine, in turn by the number of the session. To a
   // server of a family that has none of them no connection is made. None: the kernel chooses.
-  void use_local(std::vector<runtime::IpAddress> addresses);
-  bool has_local() const { return !local_.empty(); }
+  void use_local(std::vector<runtime::IpAddress> addresses) { connector_.use_local(std::move(addresses)); }
+  bool has_local() const { return connector_.has_local(); }
 
   OriginTable& origins() { return origins_; }
 
@@ -135,15 +135,10 @@ class Client {
   bool is_over(Instant now) const { return limit_ != nullptr && now >= limit_->until && limit_->is_over(now); }
   runtime::task<void> exchange_once(Session& session, const Request& request, Response& response, Instant deadline,
                                     runtime::Cancellation* cancel);
-  runtime::task<std::unique_ptr<Connection>> open(Session& session, const Request& request, Response& response,
-                                                  Instant deadline, runtime::Cancellation* cancel);
-  runtime::task<bool> open_tunnel(Connection& connection, Origin& origin, Instant deadline, Response& response,
-                                  runtime::Cancellation* cancel);
   void keep(Session& session, const Request& request, Response& response, ResponseReader& reader,
             std::unique_ptr<Connection> connection);
   runtime::task<void> exchange_authenticated(Session& session, const Request& request, Response& response,
                                              Instant deadline, runtime::Cancellation* cancel);
-  std::optional<runtime::IpAddress> local_for(bool v4, uint32_t number) const;
   std::string_view bytes_to_send(const Session& session, const Request& request);
   void put_cookies(const CookieJar& cookies, const Request& request);
 
@@ -153,9 +148,8 @@ class Client {
   OriginTable origins_;
   std::unique_ptr<SharedConnections> shared_;  // null: each session has its own
   BufferPool buffers_;
-  std::vector<runtime::IpAddress> local_;  // those of IPv4 first
-  std::size_t local_v4_ = 0;               // of these
-  std::string scratch_;                    // a request put together for sending; only until the first write returns
+  Connector connector_{runtime_};
+  std::string scratch_;  // a request put together for sending; only until the first write returns
 };
 
 // The request after a redirect (RFC 9110 §15.4, and browsers): 301, 302 and 303 turn every method except GET and HEAD

@@ -23,7 +23,7 @@
 //   job_book.h    the job record, and every change of it: the kernel and all its parts read and write here
 //   job_pool.h    assigns parts to workers; hand-overs of running assignments
 //   job_layers.h  values from one layer of workflows for the next
-//   load_fence.h  whether a silent worker may still run its parts
+//   load_fence.h  which workers get permits, whether a silent one may still run its parts, and who the witnesses are
 //   job_time.h    overtime, timeouts, and the teardown of a stopped job
 //
 // Times are of the owner's monotonic clock. One thread.
@@ -116,7 +116,9 @@ class JobKernel {
   // permit with the assignments of `held` that others run, but for its fence. Nothing: it gives none.
   std::optional<Noted::Permit> permit(Instant now, const std::string& worker, uint64_t life,
                                       const std::vector<AssignmentId>& held, uint64_t number = 0,
-                                      uint64_t answered = 0);
+                                      uint64_t answered = 0) {
+    return fence_.permit(now, worker, life, held, number, answered);
+  }
   // The answer of a witness to job_effect::Deny.
   void denied(Instant now, const Witness& silent, const Witness& witness, Duration rest, JobEffects& out);
   bool is_silent(const Witness& one) const { return fence_.is_silent(one); }
@@ -180,9 +182,8 @@ class JobKernel {
   void lose(Instant now, AssignmentRecord& assignment, const std::string& why, JobEffects& out);
   void finish(Instant now, AssignmentRecord& assignment, JobEffects& out);
 
-  // --- job_fence.cc: permits, witnesses, and workers that are gone
+  // --- job_kernel.cc: workers that are gone
   void look_at_fence(Instant now, JobEffects& out);
-  void renew_witnesses(Instant now);
   // `life` 0: in any life.
   void lose_worker(Instant now, const std::string& worker, uint64_t life, const std::string& why, JobEffects& out);
 
