@@ -138,19 +138,6 @@ Status check_debug(const plan::Plan& plan) {
               vuser::HttpDebug::kMaxVus, vus);
 }
 
-// A request log that is not whole changes the verdict of a run that passed, as a missing report does.
-void judge_log(const node::RequestLog::Outcome& logged, report::RunReport& report) {
-  if (logged.left_out > 0) {
-    std::fprintf(stderr, "warning: --request-log left out %llu rows: the file took them too slowly.\n",
-                 static_cast<unsigned long long>(logged.left_out));
-  }
-  if (logged.problem.empty()) return;
-  refuse("run", logged.problem);
-  if (report.verdict.exit_code != kExitOk) return;
-  report.verdict.exit_code = aggregate::kExitNotWritten;
-  report.verdict.reason += "; the request log could not be written";
-}
-
 // Returns the exit code of the process. Reports on stdout, problems on stderr.
 Result<int> run_session(const plan::Plan& plan, const RunSettings& settings) {
   std::vector<std::string_view> steps;

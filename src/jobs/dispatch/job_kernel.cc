@@ -338,6 +338,13 @@ void JobKernel::advance(Instant now, JobEffects& out) {
   book_.flush(out);
 }
 
+void JobKernel::begin_ready(Instant now, JobEffects& out) {
+  for (AssignmentRecord& assignment : record_.assignments) {
+    if (assignment.state == AssignmentState::kReady && record_.workflows[assignment.workflow].begun)
+      begin_assignment(now, assignment, out);
+  }
+}
+
 // All workers have reported what they run of it, or the limit has passed.
 void JobKernel::adopted(Instant now, JobEffects& out) {
   book_.adopting = false;

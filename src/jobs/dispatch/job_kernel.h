@@ -167,6 +167,7 @@ class JobKernel {
   void advance(Instant now, JobEffects& out);
   void adopted(Instant now, JobEffects& out);
   bool begin_group(Instant now, JobEffects& out);
+  void begin_ready(Instant now, JobEffects& out);
   void judge(Instant now, uint16_t workflow, JobEffects& out);
   void conclude(Instant now, JobEffects& out);
   JobState outcome() const;
@@ -177,7 +178,6 @@ class JobKernel {
   void take_group_back(Instant now, const std::string& why, bool counts, JobEffects& out);
   void fill_gaps(Instant now, JobEffects& out);
   bool hopeless(Instant now, uint16_t workflow) const;
-  void begin_ready(Instant now, JobEffects& out);
   void begin_assignment(Instant now, AssignmentRecord& assignment, JobEffects& out);
   void lose(Instant now, AssignmentRecord& assignment, const std::string& why, JobEffects& out);
   void finish(Instant now, AssignmentRecord& assignment, JobEffects& out);
