@@ -7,7 +7,7 @@
 
 #include "cli/verb.h"
 #include "core/base/units.h"
-#include "load/plan/warnings.h"
+#include "load/plan/load.h"
 #include "load/scenario/document.h"
 #include "load/script/native/build.h"
 

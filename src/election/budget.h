@@ -29,7 +29,7 @@
 #include <vector>
 
 #include "core/base/time.h"
-#include "election/damping.h"
+#include "election/lease_timing.h"
 
 namespace bellwether::election {
 
@@ -77,7 +77,7 @@ struct FailoverBudget {
 
 FailoverBudget budget_of(const BudgetInput& input);
 
-// The most that the n-th election within the window adds (damping.h): first, second, later.
+// The most that the n-th election within the window adds (lease_timing.h): first, second, later.
 Duration backoff_worst(const BackoffSettings& backoff, std::size_t earlier_elections);
 
 // The longest poll and TTL that keep a promise; nothing when no values do.

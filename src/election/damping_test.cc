@@ -1,8 +1,7 @@
-#include "election/damping.h"
-
 #include <gtest/gtest.h>
 
 #include "core/base/time_testing.h"
+#include "election/lease_timing.h"
 
 namespace bellwether::election {
 namespace {

@@ -14,9 +14,7 @@
 #include <string>
 
 #include "core/base/prng.h"
-#include "election/damping.h"
 #include "election/elector_events.h"
-#include "election/evidence.h"
 #include "election/lease_record.h"
 #include "election/lease_timing.h"
 

@@ -1,8 +1,7 @@
-#include "election/evidence.h"
-
 #include <gtest/gtest.h>
 
 #include "core/base/time_testing.h"
+#include "election/elector_events.h"
 
 namespace bellwether::election {
 namespace {

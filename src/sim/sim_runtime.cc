@@ -7,7 +7,6 @@
 #include "sim/disk.h"
 #include "sim/node.h"
 #include "sim/sockets.h"
-#include "sim/tcp_stream.h"
 
 namespace bellwether::sim {
 namespace {

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "cli/cluster/cluster_format.h"
-#include "cli/operator_session.h"
+#include "cli/cluster_choice.h"
 #include "cli/verb.h"
 #include "cluster/node/secrets.h"
 #include "core/base/encoding.h"

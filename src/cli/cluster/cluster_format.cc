@@ -10,7 +10,6 @@
 #include "cluster/wire/keyring.h"
 #include "core/base/encoding.h"
 #include "core/base/units.h"
-#include "core/base/wall_text.h"
 #include "core/message/to_json.h"
 
 namespace bellwether::cli {

@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "cli/cluster/cluster_format.h"
-#include "cli/operator_session.h"
+#include "cli/cluster_choice.h"
 #include "cli/verb.h"
 #include "cluster/net/message_classes.h"
 #include "core/base/encoding.h"

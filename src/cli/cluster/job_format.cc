@@ -4,7 +4,6 @@
 
 #include "cli/view.h"
 #include "core/base/units.h"
-#include "core/base/wall_text.h"
 #include "core/message/to_json.h"
 #include "jobs/dispatch/codec/messages_codec.h"
 

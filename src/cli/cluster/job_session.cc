@@ -11,7 +11,6 @@
 #include "cli/verb.h"
 #include "core/base/check.h"
 #include "core/base/encoding.h"
-#include "core/base/shell_word.h"
 #include "core/runtime/event.h"
 #include "core/runtime/scope.h"
 #include "jobs/client/client_following.h"

@@ -14,7 +14,6 @@
 #include "cluster/node/secrets.h"
 #include "cluster/wire/identity.h"
 #include "core/base/units.h"
-#include "core/base/wall_text.h"
 #include "core/runtime/epoll/epoll_runtime.h"
 #include "core/secret/key_codec.h"
 #include "core/secret/sharing.h"

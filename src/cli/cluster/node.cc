@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/operator_session.h"
+#include "cli/cluster_choice.h"
 #include "cli/run/machine_limits.h"
 #include "cli/verb.h"
 #include "cli/view.h"

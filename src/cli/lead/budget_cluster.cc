@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "cli/cluster_choice.h"
 #include "cli/lead/budget.h"
-#include "cli/operator_session.h"
 #include "cli/verb.h"
 #include "cluster/membership/profile.h"
 #include "cluster/node/node_format.h"

@@ -10,14 +10,13 @@
 #include <optional>
 #include <set>
 
+#include "cli/cluster_choice.h"
 #include "cli/lead/agents.h"
 #include "cli/lead/lease.h"
-#include "cli/operator_session.h"
 #include "cli/sources.h"
 #include "cli/verb.h"
 #include "cli/view.h"
 #include "core/base/encoding.h"
-#include "core/base/shell_word.h"
 #include "core/base/units.h"
 #include "election/store/disk/small_file.h"
 #include "lead/agents/agent_registry.h"

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/operator_session.h"
+#include "cli/cluster_choice.h"
 #include "cli/verb.h"
 #include "core/base/units.h"
 #include "election/store/lease_store.h"

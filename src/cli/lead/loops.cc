@@ -21,7 +21,7 @@
 #include "election/store/web/web_client.h"
 #include "lead/lease_tools.h"
 #include "lead/loops/loop_host.h"
-#include "lead/metrics/metrics_reader.h"
+#include "lead/metrics/lease_figures.h"
 #include "lead/policy/policy.h"
 
 namespace bellwether::cli {

@@ -12,7 +12,6 @@
 #include "cli/verb.h"
 #include "cli/view.h"
 #include "core/base/units.h"
-#include "core/base/wall_text.h"
 #include "core/runtime/epoll/epoll_runtime.h"
 #include "core/runtime/epoll/signals.h"
 #include "core/runtime/scope.h"

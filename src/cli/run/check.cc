@@ -18,7 +18,7 @@
 #include "core/base/product.h"
 #include "core/base/units.h"
 #include "core/signature/signature.h"
-#include "load/plan/stages.h"
+#include "load/plan/sequence.h"
 #include "load/report/write_file.h"
 #include "load/scenario/schema.h"
 #include "load/script/native/build.h"

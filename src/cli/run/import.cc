@@ -12,7 +12,6 @@
 #include "cli/sources.h"
 #include "cli/verb.h"
 #include "core/base/encoding.h"
-#include "core/base/shell_word.h"
 #include "core/base/units.h"
 #include "load/report/write_file.h"
 

@@ -198,4 +198,16 @@ void add_report(CLI::App& app, int& exit_code) {
   command->callback([given, &exit_code] { exit_code = answer("report", report_command(*given)); });
 }
 
+void judge_log(const node::RequestLog::Outcome& logged, report::RunReport& report) {
+  if (logged.left_out > 0) {
+    std::fprintf(stderr, "warning: --request-log left out %llu rows: the file took them too slowly.\n",
+                 static_cast<unsigned long long>(logged.left_out));
+  }
+  if (logged.problem.empty()) return;
+  refuse("run", logged.problem);
+  if (report.verdict.exit_code != kExitOk) return;
+  report.verdict.exit_code = aggregate::kExitNotWritten;
+  report.verdict.reason += "; the request log could not be written";
+}
+
 }  // namespace bellwether::cli

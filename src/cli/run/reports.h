@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "load/local/request_log.h"
 #include "load/report/result_file.h"
 #include "load/report/run_report.h"
 #include "load/results/recorder.h"
@@ -43,5 +44,8 @@ int deliver(report::RunReport report, const std::vector<Out>& outs, std::string_
 
 // Puts its result into the store. A failure does not change the run; it only goes to standard error.
 void keep(results::Recorder& recorder, const report::RunReport& report);
+
+// A request log that is not whole changes the verdict of a run that passed, as a missing report does.
+void judge_log(const node::RequestLog::Outcome& logged, report::RunReport& report);
 
 }  // namespace bellwether::cli

@@ -16,7 +16,6 @@
 #include "cli/view.h"
 #include "core/base/encoding.h"
 #include "core/base/units.h"
-#include "core/base/wall_text.h"
 #include "election/store/environment.h"
 #include "load/report/result_file.h"
 #include "load/report/text.h"

@@ -29,12 +29,12 @@
 #include "load/local/request_log.h"
 #include "load/plan/load.h"
 #include "load/plan/plan.h"
-#include "load/plan/stages.h"
+#include "load/plan/sequence.h"
 #include "load/results/recorder.h"
 #include "load/scenario/model.h"
 #include "load/script/lua/state.h"
 #include "load/vuser/http_debug.h"
-#include "load/vuser/targets.h"
+#include "load/vuser/request_maker.h"
 
 namespace bellwether::cli {
 namespace {
@@ -136,19 +136,6 @@ Status check_debug(const plan::Plan& plan) {
   return fail(Errc::kInvalid,
               "--http-debug prints each request: at most {} virtual users, and here are {}; write --vus 1",
               vuser::HttpDebug::kMaxVus, vus);
-}
-
-// A request log that is not whole changes the verdict of a run that passed, as a missing report does.
-void judge_log(const node::RequestLog::Outcome& logged, report::RunReport& report) {
-  if (logged.left_out > 0) {
-    std::fprintf(stderr, "warning: --request-log left out %llu rows: the file took them too slowly.\n",
-                 static_cast<unsigned long long>(logged.left_out));
-  }
-  if (logged.problem.empty()) return;
-  refuse("run", logged.problem);
-  if (report.verdict.exit_code != kExitOk) return;
-  report.verdict.exit_code = aggregate::kExitNotWritten;
-  report.verdict.reason += "; the request log could not be written";
 }
 
 // Returns the exit code of the process. Reports on stdout, problems on stderr.

@@ -8,10 +8,9 @@
 #include "election/store/environment.h"
 #include "load/console/draw.h"
 #include "load/console/grid.h"
-#include "load/console/paint.h"
 #include "load/console/steering.h"
 #include "load/console/terminal.h"
-#include "load/plan/stages.h"
+#include "load/plan/sequence.h"
 
 namespace bellwether::cli {
 namespace {

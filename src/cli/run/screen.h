@@ -16,7 +16,6 @@
 #include "load/console/ci.h"
 #include "load/console/steering.h"
 #include "load/console/view.h"
-#include "load/console/view_maker.h"
 #include "load/plan/plan.h"
 
 namespace bellwether::cli {

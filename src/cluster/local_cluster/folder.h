@@ -2,13 +2,92 @@
 // record of its processes. One command at a time works with it.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
-#include "cluster/local_cluster/layout.h"
+#include "cluster/wire/identity.h"
+#include "core/base/result.h"
 
 namespace bellwether::local_cluster {
+
+// The parts of a local cluster: its nodes with their names, roles, ports and settings, and the record of it in its
+// folder between commands. Texts in, texts out.
+
+// A process that may run for days, so that a later command finds exactly this one: its id with the time of its start,
+// on this boot of this machine.
+struct ProcessMark {
+  int64_t pid = 0;  // 0: never started
+  uint64_t start_time = 0;
+  std::string boot_id;
+  std::string pid_namespace;
+  bool operator==(const ProcessMark&) const = default;
+};
+
+// Of a process that runs now. Incomplete when the system hides it; then no process matches it.
+ProcessMark mark_of(int64_t pid);
+bool lives(const ProcessMark& mark);
+// Reaches that process or none. kNotFound: it has ended.
+Status signal_process(const ProcessMark& mark, int number);
+
+inline constexpr const char* kClusterName = "local";
+inline constexpr const char* kClientName = "client";
+inline constexpr unsigned kMaxManagers = 9;  // all of which vote
+inline constexpr unsigned kMaxWorkers = 100;
+inline constexpr unsigned kMaxDatacenters = 9;
+inline constexpr unsigned kPortsOfNode = 2;  // TCP and UDP on the first, HTTP on the second
+
+struct Shape {
+  unsigned managers = 3;
+  unsigned workers = 2;
+  unsigned cores = 0;  // of each worker; 0: all that it may use
+  unsigned datacenters = 1;
+  bool tls = true;
+  std::string trust_keys;  // of each worker; empty: it runs no compiled programs
+  bool operator==(const Shape&) const = default;
+};
+// kInvalid says which number is out of its bounds.
+Status check_shape(const Shape& shape);
+// "3 managers and 2 workers"
+std::string to_string(const Shape& shape);
+
+struct LocalNode {
+  std::string name;  // "m1", "w1"
+  wire::Role role = wire::Role::kManager;
+  std::string datacenter;  // "dc1"
+  uint16_t port = 0;
+  uint16_t http_port = 0;
+  ProcessMark process;
+  std::string address() const { return "127.0.0.1:" + std::to_string(port); }
+  bool operator==(const LocalNode&) const = default;
+};
+
+struct Layout {
+  Shape shape;
+  // All nodes were members at the same time once, so no voter starts for the first time.
+  bool formed = false;
+  std::vector<LocalNode> nodes;  // managers first
+  bool operator==(const Layout&) const = default;
+};
+
+constexpr unsigned ports_of(const Shape& shape) { return (shape.managers + shape.workers) * kPortsOfNode; }
+// REQUIRES a good shape, and that many ports from `base_port` on.
+Layout make_layout(const Shape& shape, uint16_t base_port);
+
+// As `bellwether node --config` reads it.
+std::string settings_of(const Layout& layout, const LocalNode& node, const std::string& folder);
+// For clients of the cluster, which are no nodes of it.
+std::string client_settings(const Layout& layout, const std::string& folder);
+// The alternative names of a certificate.
+std::string certificate_names(const LocalNode& node);
+std::string client_certificate_names();
+
+std::string encode_layout(const Layout& layout);
+// kInvalid: the text is not from encode_layout().
+Result<Layout> decode_layout(std::string_view text);
 
 class Folder {
  public:

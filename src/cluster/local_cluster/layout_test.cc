@@ -1,7 +1,6 @@
-#include "cluster/local_cluster/layout.h"
-
 #include <gmock/gmock.h>
 
+#include "cluster/local_cluster/folder.h"
 #include "cluster/net/node_config.h"
 
 namespace bellwether::local_cluster {

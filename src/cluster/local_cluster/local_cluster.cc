@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "cluster/local_cluster/layout.h"
+#include "cluster/local_cluster/folder.h"
 #include "cluster/local_cluster/seeing.h"
 #include "cluster/net/node_config.h"
 #include "core/base/prng.h"

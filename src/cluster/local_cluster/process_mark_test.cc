@@ -3,7 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cluster/local_cluster/layout.h"
+#include "cluster/local_cluster/folder.h"
 
 namespace bellwether::local_cluster {
 namespace {

@@ -19,7 +19,7 @@
 #include "core/base/bytes.h"
 #include "core/base/callback.h"
 #include "core/resilience/breaker.h"
-#include "core/resilience/client_limiter.h"
+#include "core/resilience/request_limiter.h"
 #include "core/runtime/event.h"
 #include "core/runtime/scope.h"
 #include "election/quorum/configuration.h"
@@ -56,7 +56,7 @@ class PeerLinks {
   // the errors of connecting.
   //
   // A peer that is busy and says when to ask again is asked again then, within `timeout`
-  // (core/resilience/client_limiter.h); so are the requests of the same kind that arrive in the meantime. A peer that
+  // (core/resilience/request_limiter.h); so are the requests of the same kind that arrive in the meantime. A peer that
   // fails again and again is left alone for a while (core/resilience/breaker.h), and requests to it fail at once.
   // Neither holds for critical requests (message_classes.h): they are always tried, and when one is answered, the peer
   // is well again.

@@ -7,7 +7,7 @@
 #include "core/base/bytes.h"
 #include "core/base/check.h"
 #include "core/base/units.h"
-#include "core/yaml/toml.h"
+#include "core/yaml/node.h"
 
 namespace bellwether::cluster {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "cluster/node/node_admin.h"
 #include "cluster/node/node_election.h"
-#include "sim/cluster/sim_kv.h"
+#include "sim/cluster/node_place.h"
 #include "sim/world.h"
 
 namespace bellwether::node {

@@ -16,7 +16,7 @@
 #include "core/base/result.h"
 #include "core/runtime/runtime.h"
 #include "core/runtime/scope.h"
-#include "core/secret/key_share.h"
+#include "core/secret/commitment.h"
 
 namespace bellwether::node {
 

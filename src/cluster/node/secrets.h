@@ -9,7 +9,6 @@
 #include "cluster/wire/keyring.h"
 #include "core/base/result.h"
 #include "core/secret/commitment.h"
-#include "core/secret/key_share.h"
 #include "core/signature/keys.h"
 
 namespace bellwether::node {

@@ -1,7 +1,7 @@
-#include "cluster/register/replica_set.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "cluster/register/small.h"
 
 namespace bellwether::registers {
 namespace {

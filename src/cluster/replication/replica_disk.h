@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cluster/net/kv.h"
-#include "cluster/register/replica_set.h"
+#include "cluster/register/small.h"
 #include "core/base/callback.h"
 #include "core/runtime/event.h"
 #include "core/runtime/scope.h"

@@ -1,6 +1,6 @@
-#include "cluster/vote/hearing_watch.h"
-
 #include <gmock/gmock.h>
+
+#include "cluster/vote/vetting.h"
 
 namespace bellwether::cluster {
 namespace {
@@ -47,6 +47,23 @@ TEST(HearingWatch, half_of_the_voters_are_a_minority) {
   EXPECT_TRUE(watch.in_minority(at(1500)));
   watch.heard("c", at(900));
   EXPECT_FALSE(watch.in_minority(at(1500)));
+}
+
+TEST(HearingWatch, an_admin_that_stays_silent_is_judged_once) {
+  HearingWatch watch({"b", "c"}, Duration::millis(1000), at(0));
+  watch.heard("c", at(1000));
+  watch.admin_lost("b", at(500));
+  EXPECT_THAT(watch.judge(at(1500)), IsEmpty());
+  EXPECT_THAT(watch.judge(at(1501)), testing::ElementsAre("b"));
+  EXPECT_THAT(watch.judge(at(1600)), IsEmpty());
+}
+
+TEST(HearingWatch, a_minority_judges_nobody) {
+  HearingWatch watch({"b", "c"}, Duration::millis(1000), at(0));
+  watch.admin_lost("b", at(500));
+  EXPECT_THAT(watch.judge(at(1501)), IsEmpty()) << "it hears nobody: it is cut off itself";
+  watch.heard("c", at(1600));
+  EXPECT_THAT(watch.judge(at(1600)), IsEmpty()) << "that loss is forgotten";
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // The key that only an elected admin has, at one node: the node keeps a key share and sends it to the admin that it has
 // promised to follow. An elected node collects the key shares of the others and reconstructs the key
-// (core/secret/collector.h).
+// (core/secret/sharing.h).
 //
 // A key share leaves a node for one term only, when this node's promise in that term is durable, and only sealed to a
 // key that the admin has drawn for the term and signed (BoxKey, vote_codec.h). So it needs nothing of the links: a node
@@ -24,7 +24,6 @@
 #include "core/base/bytes.h"
 #include "core/base/callback.h"
 #include "core/runtime/scope.h"
-#include "core/secret/collector.h"
 #include "core/secret/sharing.h"
 #include "election/term_of_office.h"
 

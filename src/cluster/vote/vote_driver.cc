@@ -39,6 +39,14 @@ std::map<vote::NodeId, std::string> names_in(const VoteSettings& settings) {
   return out;
 }
 
+HearingWatch hearing_of(const VoteSettings& settings, Instant now) {
+  std::vector<std::string> others = settings.members;
+  std::erase(others, settings.self);
+  // Each is asked in its turn; a node that misses that twice is not heard.
+  const Duration round = settings.timing.heartbeat() / 2 * static_cast<int64_t>(others.size());
+  return {others, settings.timing.heartbeat_timeout + round * 2, now};
+}
+
 }  // namespace
 
 void NetworkQuality::answered(Duration round_trip) {
@@ -124,7 +132,7 @@ task<void> VoteDriver::run(runtime::Cancellation* cancel) {
   }
   co_await load_book();
   started_ = experience_kept_ = runtime_.boot_now();
-  hearing_.emplace(begin_to_hear());
+  hearing_.emplace(hearing_of(settings_, started_));
   scope_ = &scope;
   loop_.begin(vote::Measured{claim()});
   loop_.tell(start);
@@ -146,7 +154,9 @@ task<void> VoteDriver::keep_measuring(runtime::Cancellation* cancel) {
     if (!passed) break;
     loop_.tell(vote::Measured{claim()});
     co_await ask_someone(cancel);
-    look_who_is_heard();
+    const Instant now = runtime_.boot_now();
+    for (const HearingWatch::Change& one : hearing_->look(now)) listener_.on_note(one.fewer, one.text);
+    for (const std::string& name : hearing_->judge(now)) write_down(node_id(name), vote::Deed::kLostHeartbeats);
     if (runtime_.boot_now() - experience_kept_ >= kExperienceEvery) co_await keep_experience();
   }
   co_await keep_experience();
@@ -321,7 +331,7 @@ void VoteDriver::carry_out(const vote::Refused& refused) {
   listener_.on_note(true, fmt::format("a message of '{}' is ignored: {}", name_of(refused.from), refused.why));
 }
 
-// A node's claim about itself, its vetting of others, its reputation book, and the voters that it hears.
+// A node's claim about itself, its vetting of others, and its reputation book.
 
 namespace {
 
@@ -363,18 +373,7 @@ task<void> VoteDriver::keep_book(VoteDriver* self) {
 
 void VoteDriver::remember(const vote::Conduct& conduct) {
   if (conduct.deed != vote::Deed::kLostHeartbeats) return write_down(conduct.node, conduct.deed);
-  losses_[conduct.node] = runtime_.boot_now();
-}
-
-// A node that hears only a few is itself cut off, which shows later than the silence of an admin.
-void VoteDriver::judge_losses() {
-  const Instant now = runtime_.boot_now();
-  if (hearing_->in_minority(now)) losses_.clear();
-  const auto due = [&](const auto& loss) { return now - loss.second > hearing_->limit(); };
-  for (const auto& loss : losses_) {
-    if (due(loss)) write_down(loss.first, vote::Deed::kLostHeartbeats);
-  }
-  std::erase_if(losses_, due);
+  hearing_->admin_lost(name_of(conduct.node), runtime_.boot_now());
 }
 
 void VoteDriver::write_down(vote::NodeId node, vote::Deed deed) {
@@ -387,19 +386,6 @@ void VoteDriver::write_down(vote::NodeId node, vote::Deed deed) {
   }
   loop_.tell(vote::PeerReputation{node, reputation});
   scope_->spawn(keep_book(this));
-}
-
-HearingWatch VoteDriver::begin_to_hear() const {
-  std::vector<std::string> others = settings_.members;
-  std::erase(others, settings_.self);
-  // Each is asked in its turn; a node that misses that twice is not heard.
-  const Duration round = settings_.timing.heartbeat() / 2 * static_cast<int64_t>(others.size());
-  return {others, settings_.timing.heartbeat_timeout + round * 2, started_};
-}
-
-void VoteDriver::look_who_is_heard() {
-  for (const HearingWatch::Change& one : hearing_->look(runtime_.boot_now())) listener_.on_note(one.fewer, one.text);
-  judge_losses();
 }
 
 void VoteDriver::vet(const std::string& sender, const vote::Message& message) {

@@ -13,7 +13,6 @@
 #include "cluster/net/kv.h"
 #include "cluster/net/leadership.h"
 #include "cluster/net/peer_links.h"
-#include "cluster/vote/hearing_watch.h"
 #include "cluster/vote/key_recovery.h"
 #include "cluster/vote/machine_load.h"
 #include "cluster/vote/vetting.h"
@@ -117,10 +116,7 @@ class VoteDriver final : public Leadership, private Service {
   runtime::task<void> load_book();
   static runtime::task<void> keep_book(VoteDriver* self);
   void remember(const vote::Conduct& conduct);
-  void judge_losses();
   void write_down(vote::NodeId node, vote::Deed deed);
-  HearingWatch begin_to_hear() const;
-  void look_who_is_heard();
   void vet(const std::string& sender, const vote::Message& message);
   void on_request(link::Connection& connection, const wire::Inbound& request) override;
   void on_message(link::Connection& connection, const wire::Inbound& message) override;
@@ -167,8 +163,7 @@ class VoteDriver final : public Leadership, private Service {
   std::map<vote::NodeId, std::string> names_;
   Vetting vetting_;
   vote::ReputationBook book_;
-  std::map<vote::NodeId, Instant> losses_;  // admins that are no longer heard, and since when; not judged yet
-  std::optional<HearingWatch> hearing_;     // while it runs
+  std::optional<HearingWatch> hearing_;  // while it runs
   std::optional<KeyRecovery> keys_;
   secret::SecretBytes key_;  // reconstructed, and not handed out yet
   election::OwnTerms terms_{settings_.key, settings_.self, listener_};

@@ -9,7 +9,6 @@
 #include "core/base/enum_names.h"
 
 namespace bellwether::cluster {
-
 namespace {
 
 constexpr Duration kHour = Duration::hours(1);

@@ -1,4 +1,4 @@
-#include "cluster/wire/hello.h"
+#include "cluster/wire/handshake.h"
 
 namespace bellwether::wire {
 

@@ -6,7 +6,7 @@
 
 #include "cluster/wire/big_endian.h"
 #include "cluster/wire/frame.h"
-#include "cluster/wire/hello.h"
+#include "cluster/wire/handshake.h"
 #include "core/base/check.h"
 #include "core/base/encoding.h"
 

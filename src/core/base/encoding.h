@@ -1,6 +1,7 @@
 // Bytes as text and back: hexadecimal, Base64, percent-encoding, JSON strings, and text that is fit for a terminal.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -35,5 +36,24 @@ void append_json_text(std::string_view text, std::string& out);
 
 // Replaces control characters, those of the second block too, by '?', so that no name or message can steer a terminal.
 std::string printable(std::string_view text);
+
+// Characters in UTF-8 (RFC 3629).
+
+// The bytes of the character that `text`, which is not empty, begins with; 0 when it begins with none.
+std::size_t utf8_length(std::string_view text);
+
+// Text as one word of a command line.
+
+// For a POSIX shell, in quotes where it needs them.
+std::string shell_word(std::string_view text);
+
+// Texts that JSON can hold unchanged.
+
+// Well-formed UTF-8: shortest forms, no surrogates, nothing above U+10FFFF.
+bool is_utf8(std::string_view text);
+
+// Text from anywhere as one line of well-formed UTF-8, of at most `bytes_most` bytes: unprintable or broken characters
+// become '?'.
+std::string utf8_line(std::string_view text, std::size_t bytes_most);
 
 }  // namespace bellwether

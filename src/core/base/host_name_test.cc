@@ -1,6 +1,6 @@
-#include "core/base/host_name.h"
-
 #include <gtest/gtest.h>
+
+#include "core/base/host_port.h"
 
 namespace bellwether {
 namespace {

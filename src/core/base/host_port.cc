@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <arpa/inet.h>
+#include <idn2.h>
+#include <memory>
 
 #include "core/base/bytes.h"
 
@@ -57,5 +59,15 @@ Result<std::array<uint8_t, 16>> parse_ip(std::string_view text) {
 }
 
 bool is_v4(const std::array<uint8_t, 16>& ip) { return std::equal(kMapped.begin(), kMapped.end(), ip.begin()); }
+
+Result<std::string> ascii_host(std::string_view name) {
+  std::string text(name);
+  if (std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; })) return text;
+  char* made = nullptr;
+  const int result = idn2_to_ascii_8z(text.c_str(), &made, IDN2_NFC_INPUT | IDN2_NONTRANSITIONAL);
+  const std::unique_ptr<char, void (*)(void*)> owner(made, idn2_free);
+  if (result != IDN2_OK) return fail(Errc::kInvalid, "'{}' is no name of a host: {}", name, idn2_strerror(result));
+  return std::string(made);
+}
 
 }  // namespace bellwether

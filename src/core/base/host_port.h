@@ -27,4 +27,10 @@ std::string to_string(const HostPort& place);
 Result<std::array<uint8_t, 16>> parse_ip(std::string_view text);
 bool is_v4(const std::array<uint8_t, 16>& ip);
 
+// Names of hosts in letters beyond ASCII.
+
+// The name in the letters of the DNS (IDNA 2008 with the mapping of UTS 46): "bücher.example" is
+// "xn--bcher-kva.example". A name in ASCII stays as it is. kInvalid: it is no name, or no UTF-8.
+Result<std::string> ascii_host(std::string_view name);
+
 }  // namespace bellwether

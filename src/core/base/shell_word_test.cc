@@ -1,6 +1,6 @@
-#include "core/base/shell_word.h"
-
 #include <gtest/gtest.h>
+
+#include "core/base/encoding.h"
 
 namespace bellwether {
 namespace {

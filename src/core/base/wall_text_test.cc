@@ -1,7 +1,7 @@
-#include "core/base/wall_text.h"
-
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+
+#include "core/base/units.h"
 
 namespace bellwether {
 namespace {

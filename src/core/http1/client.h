@@ -20,7 +20,6 @@
 #include "core/http1/client_origin.h"
 #include "core/http1/client_reader.h"
 #include "core/http1/error_kind.h"
-#include "core/http1/head_memory.h"
 #include "core/runtime/runtime.h"
 
 namespace bellwether::http1 {
@@ -125,8 +124,8 @@ class Client {
 
   // From now on connections are made from these addresses of this machine, in turn by the number of the session. To a
   // server of a family that has none of them no connection is made. None: the kernel chooses.
-  void use_local(std::vector<runtime::IpAddress> addresses);
-  bool has_local() const { return !local_.empty(); }
+  void use_local(std::vector<runtime::IpAddress> addresses) { connector_.use_local(std::move(addresses)); }
+  bool has_local() const { return connector_.has_local(); }
 
   OriginTable& origins() { return origins_; }
 
@@ -136,15 +135,10 @@ class Client {
   bool is_over(Instant now) const { return limit_ != nullptr && now >= limit_->until && limit_->is_over(now); }
   runtime::task<void> exchange_once(Session& session, const Request& request, Response& response, Instant deadline,
                                     runtime::Cancellation* cancel);
-  runtime::task<std::unique_ptr<Connection>> open(Session& session, const Request& request, Response& response,
-                                                  Instant deadline, runtime::Cancellation* cancel);
-  runtime::task<bool> open_tunnel(Connection& connection, Origin& origin, Instant deadline, Response& response,
-                                  runtime::Cancellation* cancel);
   void keep(Session& session, const Request& request, Response& response, ResponseReader& reader,
             std::unique_ptr<Connection> connection);
   runtime::task<void> exchange_authenticated(Session& session, const Request& request, Response& response,
                                              Instant deadline, runtime::Cancellation* cancel);
-  std::optional<runtime::IpAddress> local_for(bool v4, uint32_t number) const;
   std::string_view bytes_to_send(const Session& session, const Request& request);
   void put_cookies(const CookieJar& cookies, const Request& request);
 
@@ -154,9 +148,34 @@ class Client {
   OriginTable origins_;
   std::unique_ptr<SharedConnections> shared_;  // null: each session has its own
   BufferPool buffers_;
-  std::vector<runtime::IpAddress> local_;  // those of IPv4 first
-  std::size_t local_v4_ = 0;               // of these
-  std::string scratch_;                    // a request put together for sending; only until the first write returns
+  Connector connector_{runtime_};
+  std::string scratch_;  // a request put together for sending; only until the first write returns
 };
+
+// The request after a redirect (RFC 9110 §15.4, and browsers): 301, 302 and 303 turn every method except GET and HEAD
+// into GET without a body; 307 and 308 repeat the request. Credentials stay with their origin.
+
+inline bool is_redirect(int status) {
+  return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
+}
+
+// Owns the bytes of the next request.
+struct RedirectedRequest {
+  bool valid = false;  // false: `location` is no http or https URL
+  bool tls = false;
+  uint16_t port = 0;
+  std::string host;
+  std::string method;
+  std::string target;
+  std::string head;
+  std::string body;
+
+  // A view of it, without its origin. Valid while this object stays where it is.
+  Request request(const CallLimits& limits, bool want_body) const;
+};
+
+// REQUIRES a redirect that names a location. Of the request's own cookies those go along that the redirect does not set
+// anew. A Host that the user chose stays for a location without a host.
+RedirectedRequest follow_redirect(const Request& request, const ResponseHead& redirect);
 
 }  // namespace bellwether::http1

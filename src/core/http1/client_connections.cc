@@ -135,29 +135,29 @@ task<std::vector<IpAddress>> addresses_to_try(runtime::Runtime& runtime, Origin&
 
 }  // namespace
 
-void Client::use_local(std::vector<IpAddress> addresses) {
+void Connector::use_local(std::vector<IpAddress> addresses) {
   local_ = std::move(addresses);
   const auto v6 = std::stable_partition(local_.begin(), local_.end(), [](const IpAddress& one) { return one.is_v4(); });
   local_v4_ = static_cast<std::size_t>(v6 - local_.begin());
 }
 
 // Nothing: none has the family.
-std::optional<IpAddress> Client::local_for(bool v4, uint32_t number) const {
+std::optional<IpAddress> Connector::local_for(bool v4, uint32_t number) const {
   const std::size_t first = v4 ? 0 : local_v4_;
   const std::size_t count = v4 ? local_v4_ : local_.size() - local_v4_;
   if (count == 0) return std::nullopt;
   return local_[first + number % count];
 }
 
-task<std::unique_ptr<Connection>> Client::open(Session& session, const Request& request, Response& response,
-                                               Instant deadline, runtime::Cancellation* cancel) {
+task<std::unique_ptr<Connection>> Connector::open(Session& session, SharedConnections* shared, const Request& request,
+                                                  Response& response, Instant deadline, runtime::Cancellation* cancel) {
   Origin& origin = *request.origin;
   const CallLimits& limits = *request.limits;
   std::unique_ptr<Connection> connection;
-  if (shared_ == nullptr) {
+  if (shared == nullptr) {
     connection = std::make_unique<Connection>();
   } else {
-    connection = co_await shared_->take_place(origin, deadline, cancel);
+    connection = co_await shared->take_place(origin, deadline, cancel);
     if (connection == nullptr) {
       const bool asked_to = cancel != nullptr && cancel->cancelled();
       response.error = asked_to ? ErrorKind::kInterrupted : ErrorKind::kTimeout;
@@ -277,8 +277,8 @@ task<ErrorKind> read_answer(runtime::Stream& stream, int& status) {
 
 }  // namespace
 
-task<bool> Client::open_tunnel(Connection& connection, Origin& origin, Instant deadline, Response& response,
-                               runtime::Cancellation* cancel) {
+task<bool> Connector::open_tunnel(Connection& connection, Origin& origin, Instant deadline, Response& response,
+                                  runtime::Cancellation* cancel) {
   runtime::Stream& stream = *connection.stream;
   const runtime::Within within(runtime_, stream, deadline, cancel);
   const std::string asked = connect_head(origin.host, origin.port, *origin.proxy);

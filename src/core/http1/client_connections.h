@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "core/http1/client_origin.h"
 #include "core/http1/cookies.h"
 #include "core/http1/digest.h"
+#include "core/runtime/address.h"
 #include "core/runtime/event.h"
 #include "core/runtime/runtime.h"
 #include "core/runtime/stream.h"
@@ -17,6 +19,8 @@
 namespace bellwether::http1 {
 
 class SharedConnections;
+struct Request;
+struct Response;
 
 // A connection to one origin. The holder of the pointer owns it: the session while it is idle, else an exchange.
 struct Connection {
@@ -137,6 +141,30 @@ class SharedConnections {
   uint32_t most_;
   std::vector<std::unique_ptr<Server>> servers_;
   Session session_;
+};
+
+// Makes the connections of one client: to the addresses of a server in turn, through its proxy, with TLS. One thread.
+class Connector {
+ public:
+  explicit Connector(runtime::Runtime& runtime) : runtime_(runtime) {}
+
+  // See Client::use_local().
+  void use_local(std::vector<runtime::IpAddress> addresses);
+  bool has_local() const { return !local_.empty(); }
+
+  // A connection for the request: a new one, or one of `shared`, which may be nullptr. Its times and errors go into
+  // `response`; nullptr: it failed.
+  runtime::task<std::unique_ptr<Connection>> open(Session& session, SharedConnections* shared, const Request& request,
+                                                  Response& response, Instant deadline, runtime::Cancellation* cancel);
+
+ private:
+  std::optional<runtime::IpAddress> local_for(bool v4, uint32_t number) const;
+  runtime::task<bool> open_tunnel(Connection& connection, Origin& origin, Instant deadline, Response& response,
+                                  runtime::Cancellation* cancel);
+
+  runtime::Runtime& runtime_;
+  std::vector<runtime::IpAddress> local_;  // those of IPv4 first
+  std::size_t local_v4_ = 0;               // of these
 };
 
 }  // namespace bellwether::http1

@@ -1,7 +1,7 @@
-#include "core/http1/client_redirect.h"
-
 #include <deque>
 #include <gmock/gmock.h>
+
+#include "core/http1/client.h"
 
 namespace bellwether::http1 {
 namespace {

@@ -1,8 +1,8 @@
-#include "core/http1/head_memory.h"
-
 #include <gtest/gtest.h>
 #include <string>
 #include <vector>
+
+#include "core/http1/client_reader.h"
 
 namespace bellwether::http1 {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/encoding.h"
-#include "core/base/host_name.h"
+#include "core/base/host_port.h"
 
 namespace bellwether::http1 {
 namespace {

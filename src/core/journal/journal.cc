@@ -11,7 +11,7 @@
 #include <thread>
 #include <unistd.h>
 
-#include "core/base/wall_text.h"
+#include "core/base/units.h"
 #include "core/runtime/thread.h"
 
 namespace bellwether {

@@ -30,7 +30,7 @@
 
 #include "core/base/result.h"
 #include "core/base/time.h"
-#include "core/base/wall_text.h"
+#include "core/base/units.h"
 #include "core/message/description.h"
 #include "core/message/limits.h"
 #include "core/message/message.h"

@@ -1,8 +1,7 @@
-#include "core/resilience/client_limiter.h"
-
 #include <gmock/gmock.h>
 
 #include "core/base/time_testing.h"
+#include "core/resilience/request_limiter.h"
 
 namespace bellwether::resilience {
 namespace {

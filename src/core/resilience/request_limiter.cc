@@ -19,6 +19,9 @@ double progress(Instant now, Duration window) {
   return static_cast<double>(now.ns() % window.ns()) / static_cast<double>(window.ns());
 }
 
+// Of a token: a rounding error does not count as missing.
+constexpr double kRounding = 1e-6;
+
 }  // namespace
 
 std::string_view to_string(Operation operation) {
@@ -118,6 +121,62 @@ std::optional<Duration> RequestLimiter::refuses(Instant now, Party party, std::s
   one.all.count(now, window);
   if (shares) all_.count(now, window);
   return std::nullopt;
+}
+
+ClientLimiter::ClientLimiter(const CourtesySettings& settings) : settings_(settings) {
+  check(settings.factor >= 1, "waits do not become shorter");
+}
+
+Instant ClientLimiter::ready(const std::string& peer, Operation operation) const {
+  const auto found = held_.find({peer, operation});
+  return found == held_.end() ? Instant() : found->second;
+}
+
+bool ClientLimiter::waits(Call& call, Duration wait) const {
+  if (wait > settings_.wait_most - call.waited) return false;
+  call.waited += wait;
+  return true;
+}
+
+std::optional<Instant> ClientLimiter::refused(Call& call, Instant now, const std::string& peer, Operation operation,
+                                              Duration again_after) {
+  if (held_.size() >= kMaxHeld && !held_.contains({peer, operation})) {
+    held_.erase(
+        std::min_element(held_.begin(), held_.end(), [](const auto& a, const auto& b) { return a.second < b.second; }));
+  }
+  Instant& until = held_[{peer, operation}];
+  until = std::max(until, now + again_after);
+  if (call.retries >= settings_.retries_most) return std::nullopt;
+  // Not beyond the longest wait, so that no factor is too large.
+  const double seconds =
+      std::min(again_after.seconds_f() * std::pow(settings_.factor, call.retries), settings_.wait_most.seconds_f() + 1);
+  ++call.retries;
+  const Duration wait = std::max(again_after, Duration::from_seconds_f(seconds));
+  if (!waits(call, wait)) return std::nullopt;
+  return now + wait;
+}
+
+TokenBucket::TokenBucket(double per_second, double burst) : per_second_(per_second), burst_(burst), tokens_(burst) {
+  check(per_second > 0 && burst >= 1, "it lets something through");
+}
+
+void TokenBucket::fill(Instant now) {
+  if (now <= filled_) return;
+  tokens_ = std::min(burst_, tokens_ + (now - filled_).seconds_f() * per_second_);
+  filled_ = now;
+}
+
+bool TokenBucket::take(Instant now) {
+  fill(now);
+  if (tokens_ < 1 - kRounding) return false;
+  tokens_ -= 1;
+  return true;
+}
+
+Instant TokenBucket::ready(Instant now) {
+  fill(now);
+  if (tokens_ >= 1 - kRounding) return now;
+  return now + Duration::from_seconds_f((1 - tokens_) / per_second_);
 }
 
 }  // namespace bellwether::resilience

@@ -18,6 +18,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/base/time.h"
 #include "core/resilience/overload.h"
@@ -97,6 +98,66 @@ class RequestLimiter {
   std::map<std::string, std::list<Client>::iterator, std::less<>> by_key_;
   std::size_t clients_ = 0;  // the known ones, without the nodes
   SlidingCounter all_;       // of clients, while stressed
+};
+
+// The other half of a server's limits (RequestLimiter): a client that must ask again later does so, and not before.
+// A peer's refusal of one operation holds for all calls of that operation to it, so that a client with many calls does
+// not send each of them once to learn the same. Each wait is half as long again as the one before; after three waits,
+// or a minute in all, the client gives a call up.
+//
+// A kernel: no clock, makes no call. Bounded: it remembers at most kMaxHeld refusals, and forgets first the one that
+// ends first.
+struct CourtesySettings {
+  unsigned retries_most = 3;
+  Duration wait_most = Duration::seconds(60);  // of one call, in all
+  double factor = 1.5;                         // of each wait to the one before
+};
+
+class ClientLimiter {
+ public:
+  static constexpr std::size_t kMaxHeld = 4'096;
+  // The history of one call.
+  struct Call {
+    unsigned retries = 0;
+    Duration waited;
+  };
+
+  // REQUIRES a factor of at least one.
+  explicit ClientLimiter(const CourtesySettings& settings = {});
+
+  // When this may be asked of the peer; not after `now`: at once.
+  Instant ready(const std::string& peer, Operation operation) const;
+  // A call was refused at `now`, with a time to wait. Returns the time of the next try; nothing: give it up.
+  std::optional<Instant> refused(Call& call, Instant now, const std::string& peer, Operation operation,
+                                 Duration again_after);
+  // A call has waited for others that were refused before it. False: it is to be given up.
+  bool waits(Call& call, Duration wait) const;
+
+  std::size_t held() const { return held_.size(); }
+
+ private:
+  CourtesySettings settings_;
+  std::map<std::pair<std::string, Operation>, Instant> held_;  // until then
+};
+
+// A rate limit: a number of operations a second, and a few more at once after a pause. A kernel: no clock.
+class TokenBucket {
+ public:
+  // Full at its begin. REQUIRES a rate above zero, and a burst of at least one.
+  TokenBucket(double per_second, double burst);
+
+  // Takes a token. False: the bucket is empty, and stays as it was. Times do not run backwards.
+  bool take(Instant now);
+  // When the next token is ready; not after `now`: at once.
+  Instant ready(Instant now);
+
+ private:
+  void fill(Instant now);
+
+  double per_second_;
+  double burst_;
+  double tokens_;
+  Instant filled_;
 };
 
 }  // namespace bellwether::resilience

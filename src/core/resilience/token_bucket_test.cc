@@ -1,9 +1,8 @@
-#include "core/resilience/token_bucket.h"
-
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include "core/base/time_testing.h"
+#include "core/resilience/request_limiter.h"
 
 namespace bellwether::resilience {
 namespace {

@@ -1,8 +1,8 @@
-#include "core/runtime/frame_pool.h"
-
 #include <cstring>
 #include <gtest/gtest.h>
 #include <set>
+
+#include "core/runtime/task.h"
 
 namespace bellwether::runtime {
 namespace {

@@ -1,8 +1,7 @@
-#include "core/secret/collector.h"
-
 #include <gmock/gmock.h>
 
 #include "core/secret/secret_testing.h"
+#include "core/secret/sharing.h"
 
 namespace bellwether::secret {
 namespace {

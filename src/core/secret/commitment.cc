@@ -1,8 +1,11 @@
 #include "core/secret/commitment.h"
 
+#include <algorithm>
 #include <openssl/evp.h>
+#include <string.h>  // explicit_bzero, which compilers do not leave out
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/base/check.h"
 
@@ -53,6 +56,28 @@ std::string name_of(std::size_t index) { return fmt::format("key share {}", inde
 std::string name_of(SecretId secret) { return fmt::format("secret {}", secret.value()); }
 
 }  // namespace
+
+SecretBytes::SecretBytes(std::size_t size) : data_(std::make_unique<std::byte[]>(size)), size_(size) {}
+
+SecretBytes SecretBytes::copy_of(Bytes bytes) {
+  SecretBytes copy(bytes.size());
+  std::copy(bytes.begin(), bytes.end(), copy.data_.get());
+  return copy;
+}
+
+SecretBytes::SecretBytes(SecretBytes&& other) noexcept
+    : data_(std::move(other.data_)), size_(std::exchange(other.size_, 0)) {}
+
+SecretBytes& SecretBytes::operator=(SecretBytes&& other) noexcept {
+  SecretBytes taken(std::move(other));
+  std::swap(data_, taken.data_);
+  std::swap(size_, taken.size_);
+  return *this;
+}
+
+SecretBytes::~SecretBytes() {
+  if (data_ != nullptr) explicit_bzero(data_.get(), size_);
+}
 
 Status check_split(std::size_t secret_bytes, SplitRule rule) {
   if (secret_bytes == 0)

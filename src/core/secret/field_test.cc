@@ -1,7 +1,7 @@
 // Held against long-form arithmetic on polynomials, for all elements.
 #include <gtest/gtest.h>
 
-#include "core/secret/polynomial.h"
+#include "core/secret/sharing.h"
 
 namespace bellwether::secret {
 namespace {

@@ -13,7 +13,6 @@
 #include "core/base/bytes.h"
 #include "core/base/result.h"
 #include "core/secret/commitment.h"
-#include "core/secret/key_share.h"
 
 namespace bellwether::secret {
 

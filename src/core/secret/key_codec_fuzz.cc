@@ -5,9 +5,9 @@
 #include <cstdint>
 
 #include "core/base/check.h"
-#include "core/secret/collector.h"
 #include "core/secret/key_codec.h"
 #include "core/secret/secret_testing.h"
+#include "core/secret/sharing.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
   using namespace bellwether;

@@ -1,9 +1,9 @@
-#include "core/secret/polynomial.h"
-
 #include <algorithm>
 #include <array>
 #include <gtest/gtest.h>
 #include <vector>
+
+#include "core/secret/sharing.h"
 
 namespace bellwether::secret {
 namespace {

@@ -9,10 +9,10 @@
 #include <string_view>
 #include <type_traits>
 
-#include "core/secret/collector.h"
+#include "core/secret/commitment.h"
 #include "core/secret/key_codec.h"
-#include "core/secret/key_share.h"
 #include "core/secret/secret_testing.h"
+#include "core/secret/sharing.h"
 
 namespace {
 

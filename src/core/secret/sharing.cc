@@ -4,7 +4,6 @@
 #include <string>
 
 #include "core/base/check.h"
-#include "core/secret/polynomial.h"
 
 namespace bellwether::secret {
 namespace {
@@ -17,6 +16,8 @@ bool all_zero(Bytes bytes) {
   for (const std::byte byte : bytes) any |= byte;
   return any == std::byte{0};
 }
+
+std::byte times(std::byte a, uint8_t b) { return std::byte{multiply(std::to_integer<uint8_t>(a), b)}; }
 
 }  // namespace
 
@@ -74,6 +75,94 @@ Result<SecretBytes> combine(const Commitment& commitment, std::span<const KeySha
                 "the secret again");
   }
   return SecretBytes::copy_of(whole.bytes().first(head.secret_bytes));
+}
+
+void evaluate(Bytes coefficients, uint8_t x, MutableBytes out) {
+  const std::size_t width = out.size();
+  check(width > 0 && !coefficients.empty() && coefficients.size() % width == 0, "coefficients are whole rows");
+  std::size_t row = coefficients.size() - width;
+  std::copy_n(coefficients.begin() + static_cast<std::ptrdiff_t>(row), width, out.begin());
+  while (row > 0) {
+    row -= width;
+    for (std::size_t i = 0; i < width; ++i) out[i] = times(out[i], x) ^ coefficients[row + i];
+  }
+}
+
+void interpolate_at_zero(std::span<const Point> points, MutableBytes out) {
+  std::fill(out.begin(), out.end(), std::byte{0});
+  for (const Point& point : points) {
+    check(point.x != 0 && point.y.size() == out.size(), "points are of these polynomials, and not at 0");
+    uint8_t weight = 1;
+    for (const Point& other : points) {
+      if (&other == &point) continue;
+      check(other.x != point.x, "points differ in x");
+      weight = multiply(weight, multiply(other.x, inverse(other.x ^ point.x)));
+    }
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] ^= times(point.y[i], weight);
+  }
+}
+
+bool Collector::holds(uint8_t index) const {
+  return std::any_of(shares_.begin(), shares_.end(), [&](const KeyShare& share) { return share.index == index; });
+}
+
+Result<Collector::Taken> Collector::take(uint64_t from, KeyShare share) {
+  if (const Status good = commitment_.check(share); !good) {
+    if (refused_.size() < kMaxRefused || refused_.contains(from)) {
+      refused_[from] = good.error().message;
+    } else {
+      ++refused_more_;
+    }
+    return fail(good.error().code, "of node {}: {}", from, good.error().message);
+  }
+  if (holds(share.index)) return Taken::kDouble;
+  if (state_ != State::kCollecting) return Taken::kNotNeeded;
+  shares_.push_back(std::move(share));
+  if (needed() == 0) state_ = State::kReady;
+  return Taken::kNew;
+}
+
+Result<SecretBytes> Collector::give() {
+  if (state_ == State::kCollecting) return fail(Errc::kInvalid, "the secret is not complete yet: " + text());
+  if (state_ != State::kReady) return fail(Errc::kClosed, text());
+  auto secret = combine(commitment_, shares_);
+  state_ = secret ? State::kGiven : State::kSpoiled;
+  shares_.clear();
+  return secret;
+}
+
+std::size_t Collector::needed() const {
+  return state_ == State::kCollecting ? commitment_.head().rule.threshold - shares_.size() : 0;
+}
+
+std::vector<uint8_t> Collector::missing() const {
+  std::vector<uint8_t> out;
+  if (needed() == 0) return out;
+  for (std::size_t index = 1; index <= commitment_.head().rule.shares; ++index) {
+    if (!holds(static_cast<uint8_t>(index))) out.push_back(static_cast<uint8_t>(index));
+  }
+  return out;
+}
+
+std::string Collector::text() const {
+  const std::string secret = fmt::format("secret {}", commitment_.head().secret.value());
+  const std::string threshold = std::to_string(commitment_.head().rule.threshold);
+  std::string out;
+  switch (state_) {
+    case State::kCollecting:
+    case State::kReady: out = fmt::format("{} of {} key shares of {}", shares_.size(), threshold, secret); break;
+    case State::kGiven:
+      out = fmt::format("{} was restored from {} key shares, which are wiped", secret, threshold);
+      break;
+    case State::kSpoiled: out = secret + " cannot be restored: its commitment contradicts itself"; break;
+  }
+  std::string_view between = "; refused: ";
+  for (const auto& [from, why] : refused_) {
+    ((out += between) += fmt::format("of node {}: ", from)) += why;
+    between = "; ";
+  }
+  if (refused_more_ > 0) out += fmt::format("; and {} more", refused_more_);
+  return out;
 }
 
 }  // namespace bellwether::secret

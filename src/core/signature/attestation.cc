@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/encoding.h"
-#include "core/base/wall_text.h"
+#include "core/base/units.h"
 
 namespace bellwether::signature {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "core/base/wall_text.h"
+#include "core/base/units.h"
 #include "core/signature/signature_testing.h"
 
 namespace bellwether::signature {

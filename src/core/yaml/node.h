@@ -44,4 +44,12 @@ constexpr std::size_t kMaxTextBytes = 16u << 20;  // all scalars and keys, copie
 std::optional<Node> parse_yaml(std::string_view text, Diagnostics& diagnostics, std::string hint_when_too_large = {},
                                uint16_t file = 0);
 
+// TOML (version 1.0) as the same tree that YAML gives, so one set of checks covers both. Numbers and truth values
+// become the texts that YAML would have; TOML's dates have no such text and are refused.
+
+// Parses one TOML document, within the limits of YAML documents. Errors of syntax, exceeded limits and values
+// that cannot be used go to `diagnostics`; nothing is returned when the document cannot be used at all. The root is a
+// map, empty for an empty document.
+std::optional<Node> parse_toml(std::string_view text, Diagnostics& diagnostics);
+
 }  // namespace bellwether::yaml

@@ -1,8 +1,8 @@
-#include "core/yaml/toml.h"
-
 #include <algorithm>
 #include <array>
 #include <charconv>
+
+#include "core/yaml/node.h"
 
 #define TOML_HEADER_ONLY 1
 #define TOML_EXCEPTIONS 0

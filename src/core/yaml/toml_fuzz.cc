@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "core/base/check.h"
-#include "core/yaml/toml.h"
+#include "core/yaml/node.h"
 
 namespace {
 

@@ -1,6 +1,6 @@
-#include "core/yaml/toml.h"
-
 #include <gmock/gmock.h>
+
+#include "core/yaml/node.h"
 
 namespace bellwether::yaml {
 namespace {

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "core/base/units.h"
-#include "election/vote/claim_check.h"
+#include "election/vote/score.h"
 
 namespace bellwether::context_lead {
 

@@ -9,21 +9,55 @@
 //   - a leader's work has stopped, by its own clock, before any follower may vote for the next one;
 //   - no vote and no promise leaves before it is durable, and a restart forgets none that may have been made.
 //
-//   quorum_ledger.h    the record, and the messages that wait until it is durable
-//   quorum_book.h      the role, the term, the members: all parts read and write here
-//   quorum_lives.h     the accepted life of each member
+//   quorum_book.h      the record, and the messages that wait until it is durable; the role, the term, the members:
+//                      all parts read and write here
 //   quorum_voter.h     votes for candidates, and promises to a leader
-//   quorum_lead.h      heartbeats, changes of the members, hand-over
-//   quorum_campaign.h  standing for election
+//   quorum_campaign.h  standing for election; heartbeats, changes of the members, hand-over
+//   QuorumLives        the accepted life of each member
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <utility>
 
 #include "election/quorum/quorum_campaign.h"
-#include "election/quorum/quorum_lives.h"
+#include "election/quorum/quorum_voter.h"
 
 namespace bellwether::quorum {
+
+// The accepted life of each member, and whether other members know a later record of this one.
+class QuorumLives {
+ public:
+  // Both must outlive it.
+  QuorumLives(QuorumBook& book, const QuorumVoter& voter) : book_(book), voter_(voter) {}
+
+  void begin(Instant now, Effects& out);
+  void tick(Instant now, Effects& out);
+  Instant wake() const;
+  // Keeps greetings and their answers for itself.
+  bool listens_to(Instant now, QuorumPeer& from, const Message& message, Effects& out);
+  void lose_record(Instant now, std::string why, Effects& out);
+  bool silent() const { return silent_; }
+
+ private:
+  void verify(Instant now, Effects& out);
+  void greet(MemberId to, uint64_t challenge, Effects& out) const {
+    if (!book_.follows_only) ledger_.send(to, Greeting{challenge}, out);
+  }
+  void greet_all(Instant now, Effects& out);
+  void on_greeting(QuorumPeer& from, const Message& message, const Greeting& greeting, Effects& out);
+  void on_greeting_answer(Instant now, QuorumPeer& from, const GreetingAnswer& answer, Effects& out);
+  void on_superseded(Instant now, const Superseded& superseded, Effects& out);
+  bool is_known_life(QuorumPeer& from, const Message& message, Effects& out);
+
+  QuorumBook& book_;
+  const QuorumVoter& voter_;
+  QuorumLedger& ledger_ = book_.ledger;
+  Record& record_ = book_.record;
+  const QuorumConfig& config_ = book_.config;
+  Instant next_greeting_;
+  bool silent_ = false;  // another process answers for this member
+};
 
 class QuorumElector {
  public:

@@ -22,7 +22,7 @@
 #include "core/base/result.h"
 #include "core/base/time.h"
 #include "election/budget.h"
-#include "election/damping.h"
+#include "election/lease_timing.h"
 
 namespace bellwether::quorum {
 

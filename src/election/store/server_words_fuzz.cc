@@ -5,9 +5,8 @@
 #include <string>
 
 #include "core/base/check.h"
-#include "election/store/etcd/etcd_json.h"
+#include "election/store/etcd/etcd_api.h"
 #include "election/store/kubernetes/kube_api.h"
-#include "election/store/kubernetes/kube_lease.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
   using namespace bellwether;

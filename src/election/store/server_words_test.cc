@@ -2,9 +2,8 @@
 #include <gmock/gmock.h>
 
 #include "core/base/encoding.h"
-#include "election/store/etcd/etcd_json.h"
+#include "election/store/etcd/etcd_api.h"
 #include "election/store/kubernetes/kube_api.h"
-#include "election/store/kubernetes/kube_lease.h"
 #include "election/store/postgres/postgres_store.h"
 #include "election/store/redis/redis_reply.h"
 #include "election/store/redis/redis_store.h"

@@ -1,7 +1,7 @@
-#include "election/vote/claim_check.h"
-
 #include <gmock/gmock.h>
 #include <limits>
+
+#include "election/vote/score.h"
 
 namespace bellwether::vote {
 namespace {

@@ -12,22 +12,53 @@
 //     no election. An admin hands over by itself.
 // Under the other rules two admins are possible, and one of them steps down when they hear of each other.
 //
-//   vote_ledger.h    the record, and the messages that wait until it is durable
-//   vote_book.h      the state, the other nodes, the admin, the promise to it: all parts read and write here
-//   vote_search.h    the search for an admin, and the time of the next election
-//   vote_election.h  candidates, ballots, and the result of an election
+//   vote_book.h      the record, and the messages that wait until it is durable; the state, the other nodes, the admin,
+//                    the promise to it: all parts read and write here
+//   vote_election.h  the search for an admin, and the time of the next election; candidates, ballots, and the result
 //   vote_office.h    heartbeats, promises and the end of a term
-//   vote_follower.h  news of an admin, and the promise to it
+//   VoteFollower     news of an admin, and the promise to it
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <map>
+#include <string>
 #include <utility>
 
-#include "election/vote/vote_follower.h"
+#include "election/vote/vote_office.h"
 
 namespace bellwether::vote {
+
+// A node that receives news of an admin, from that admin or from others: which admin it believes, and its promises.
+class VoteFollower {
+ public:
+  // All must outlive it.
+  VoteFollower(VoteBook& book, VoteSearch& search, VoteElection& election, VoteOffice& office)
+      : book_(book), search_(search), election_(election), office_(office) {}
+
+  void on_request(NodeId from, Effects& out);
+  void on_response(Instant now, NodeId from, const DiscoveryResponse& response, Effects& out);
+  void on_started(Instant now, NodeId from, const ElectionStarted& started, Effects& out);
+  void on_winner(Instant now, NodeId from, const Winner& winner, Effects& out);
+  void on_admin_word(Instant now, NodeId from, uint64_t mark, Term term, uint64_t round, Effects& out);
+  bool follows(NodeId admin, Term term, Instant now) const {
+    return book_.admin == admin && book_.admin_term == term && book_.promised_to == admin && record_.promised == term &&
+           book_.has_promised(now) && ledger_.is_durable(promise_version_) && !book_.follows_only();
+  }
+
+ private:
+  void follow_only(Instant now, const std::string& why, Effects& out);
+
+  VoteBook& book_;
+  VoteSearch& search_;
+  VoteElection& election_;
+  VoteOffice& office_;
+  VoteLedger& ledger_ = book_.ledger;
+  Record& record_ = book_.record;
+  const VoteConfig& config_ = book_.config;
+  Term given_up_;                 // by its admin: later news of it is outdated
+  uint64_t promise_version_ = 0;  // of the record that binds this node to the admin which it answers
+};
 
 class VoteElector {
  public:

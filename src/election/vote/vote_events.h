@@ -183,13 +183,13 @@ struct Persisted {
 struct Measured {
   Claim claim;
 };
-// This node's own knowledge of another one. See claim_check.h.
+// This node's own knowledge of another one. See score.h.
 struct PeerMeasured {
   NodeId node;
   double network_quality = 1;
 };
 // This node's knowledge of another one before its candidacy arrives: what an operator has attested, and whether
-// membership holds it there. See claim_check.h.
+// membership holds it there. See score.h.
 struct PeerVetted {
   NodeId node;
   std::optional<std::vector<std::string>> capabilities = {};  // at most these count; nothing: any

@@ -12,7 +12,6 @@
 #include "jobs/assignment/assignment_order.h"
 #include "jobs/assignment/assignment_process.h"
 #include "jobs/assignment/assignment_socket.h"
-#include "jobs/assignment/permit_page.h"
 #include "jobs/dispatch/assignment.h"
 #include "load/codec/window_codec.h"
 #include "load/local/load_group.h"

@@ -109,8 +109,8 @@ class ChildAssignments final : public AssignmentFactory {
 using PlanOf = Result<plan::Plan> (*)(std::string_view bundle);
 
 // The whole life of the process. Takes ownership of the descriptors: of the socket, and of the page with its permit
-// (permit_page.h), -1 without one: its load needs no permit then. Error: the other end of the socket is no worker, or
-// it sent an invalid message; the page is none.
+// (assignment_socket.h), -1 without one: its load needs no permit then. Error: the other end of the socket is no
+// worker, or it sent an invalid message; the page is none.
 Status assignment_main(int socket_fd, int permit_fd, PlanOf plan_of);
 
 }  // namespace bellwether::node

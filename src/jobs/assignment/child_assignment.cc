@@ -11,7 +11,6 @@
 #include "jobs/assignment/assignment_order.h"
 #include "jobs/assignment/assignment_process.h"
 #include "jobs/assignment/assignment_socket.h"
-#include "jobs/assignment/permit_page.h"
 
 namespace bellwether::node {
 namespace {

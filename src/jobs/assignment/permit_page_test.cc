@@ -1,10 +1,10 @@
-#include "jobs/assignment/permit_page.h"
-
 #include <cerrno>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "jobs/assignment/assignment_socket.h"
 
 namespace bellwether::node {
 namespace {

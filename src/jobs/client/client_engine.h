@@ -17,7 +17,7 @@
 #include "core/runtime/event.h"
 #include "core/runtime/scope.h"
 #include "jobs/client/client_following.h"
-#include "jobs/client/job_client.h"
+#include "jobs/client/job_follower.h"
 
 namespace bellwether::client::detail {
 

@@ -7,7 +7,7 @@
 #include "core/runtime/scope.h"
 #include "jobs/client/client_format.h"
 #include "load/metrics/live_windows.h"
-#include "load/plan/stages.h"
+#include "load/plan/sequence.h"
 
 namespace bellwether::client::detail {
 

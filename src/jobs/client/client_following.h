@@ -15,7 +15,7 @@
 #include "bellwether/client.h"
 #include "bellwether/client_types.h"
 #include "core/base/callback.h"
-#include "core/resilience/token_bucket.h"
+#include "core/resilience/request_limiter.h"
 #include "core/runtime/runtime.h"
 #include "jobs/client/job_follower.h"
 #include "jobs/dispatch/messages.h"

@@ -27,7 +27,6 @@
 #include "load/script/lua/describe.h"
 #include "load/script/native/build.h"
 #include "load/script/native/declarations.h"
-#include "load/script/native/library.h"
 
 namespace bellwether::client::detail {
 

@@ -228,13 +228,6 @@ void JobKernel::begin_assignment(Instant now, AssignmentRecord& assignment, JobE
   out.push_back(job_effect::Begin{assignment.id, clock, resumes && !once});
 }
 
-void JobKernel::begin_ready(Instant now, JobEffects& out) {
-  for (AssignmentRecord& assignment : record_.assignments) {
-    if (assignment.state == AssignmentState::kReady && record_.workflows[assignment.workflow].begun)
-      begin_assignment(now, assignment, out);
-  }
-}
-
 void JobKernel::not_begun(Instant now, AssignmentId id, const std::string& why, JobEffects& out) {
   AssignmentRecord* assignment = book_.find(id);
   if (!book_.owned || assignment == nullptr || !is_live(*assignment)) return;

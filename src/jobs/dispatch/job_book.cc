@@ -93,6 +93,13 @@ JobBook::Hearing JobBook::hearing(AssignmentId id, uint64_t second) const {
 
 // An heir that died before its time gets a replacement that must not begin earlier.
 Instant JobBook::runs_elsewhere_until(const AssignmentRecord& assignment) const {
+  // The clock of a new owner may be behind the seconds that were measured: no second of a part counts twice.
+  const auto told_until = [this](const AssignmentRecord& gone) -> Instant {
+    if (spec[gone.workflow].length == Duration::zero()) return {};
+    if (gone.end) return moment(record.workflows[gone.workflow].base_second) + gone.end->ran;
+    const auto known = applied.find(gone.id);
+    return moment(gone.from + (known == applied.end() ? 0 : known->second));
+  };
   Instant until;
   for (const AssignmentRecord& other : record.assignments) {
     const bool overlaps = other.parts.first < assignment.parts.first + assignment.parts.count &&
@@ -102,14 +109,6 @@ Instant JobBook::runs_elsewhere_until(const AssignmentRecord& assignment) const 
     if (other.state == AssignmentState::kGone && other.streams) until = std::max(until, told_until(other));
   }
   return until;
-}
-
-// The clock of a new owner may be behind the seconds that were measured: no second of a part counts twice.
-Instant JobBook::told_until(const AssignmentRecord& gone) const {
-  if (spec[gone.workflow].length == Duration::zero()) return {};
-  if (gone.end) return moment(record.workflows[gone.workflow].base_second) + gone.end->ran;
-  const auto known = applied.find(gone.id);
-  return moment(gone.from + (known == applied.end() ? 0 : known->second));
 }
 
 bool JobBook::has_all_of(const AssignmentRecord& assignment) const {

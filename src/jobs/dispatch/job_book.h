@@ -25,7 +25,7 @@ struct Keep {
 struct Offer {
   AssignmentId assignment;
 };
-// The workflow's clock begins, or began, at `clock`. Open its stream (jobs/ingest/window_ingest.h).
+// The workflow's clock begins, or began, at `clock`. Open its stream (jobs/ingest/run_ingest.h).
 struct Begin {
   AssignmentId assignment;
   Instant clock;
@@ -136,7 +136,6 @@ struct JobBook {
   Hearing hearing(AssignmentId assignment, uint64_t second) const;
   // Until then an assignment that handed over runs some of its parts, or one that is gone has reported them.
   Instant runs_elsewhere_until(const AssignmentRecord& assignment) const;
-  Instant told_until(const AssignmentRecord& gone) const;
   // It has ended, and the ingest has all its seconds.
   bool has_all_of(const AssignmentRecord& assignment) const;
   // It has not begun, and its group is not being assigned.

@@ -255,6 +255,56 @@ MoreTime JobKernel::more_time(Instant now, const ExtendMessage& message, bool su
   return time_.more_time(now, message, suspect, out);
 }
 
+// --- workers that are gone -------------------------------------------------------------------------------------------
+
+void JobKernel::worker_gone(Instant now, const std::string& worker, uint64_t life, const std::string& why,
+                            JobEffects& out) {
+  fence_.process_ended(now, worker, life);
+  lose_worker(now, worker, life, why, out);
+}
+
+void JobKernel::doubted(Instant now, const std::string& worker, const std::string& why, JobEffects& out) {
+  if (!fence_.doubt(now, worker)) return lose_worker(now, worker, 0, why, out);
+  for (AssignmentRecord& assignment : record_.assignments) {
+    if (assignment.worker != worker || !is_live(assignment) || fence_.may_run(now, assignment)) continue;
+    pool_.exclude(now, assignment);
+    lose(now, assignment, why, out);
+  }
+  look_at_fence(now, out);
+  advance(now, out);
+}
+
+void JobKernel::denied(Instant now, const Witness& silent, const Witness& witness, Duration rest, JobEffects& out) {
+  fence_.denied(now, silent, witness, rest);
+  if (fence_.wake() > now) return;
+  look_at_fence(now, out);
+  advance(now, out);
+}
+
+void JobKernel::look_at_fence(Instant now, JobEffects& out) {
+  if (!book_.owned || book_.over) return;
+  for (const LoadFence::Gone& one : fence_.look(now, out)) lose_worker(now, one.who.worker, one.who.life, one.why, out);
+}
+
+void JobKernel::lose_worker(Instant now, const std::string& worker, uint64_t life, const std::string& why,
+                            JobEffects& out) {
+  bool any = false;
+  bool others = false;  // of another life
+  for (AssignmentRecord& assignment : record_.assignments) {
+    if (assignment.worker != worker || !is_live(assignment)) continue;
+    if (life != 0 && assignment.life != life) {
+      others = true;
+      continue;
+    }
+    pool_.exclude(now, assignment);
+    if (!std::exchange(any, true)) book_.add_event(now, "worker_lost", fmt::format("worker '{}': {}", worker, why));
+    lose(now, assignment, why, out);
+  }
+  if (!others) asking_.erase(worker);
+  asking_clock_.erase(worker);
+  advance(now, out);
+}
+
 // --- the life of the job ---------------------------------------------------------------------------------------------
 
 void JobKernel::advance(Instant now, JobEffects& out) {
@@ -276,7 +326,7 @@ void JobKernel::advance(Instant now, JobEffects& out) {
     if (!active) {
       plan_group(now, out);
     } else {
-      if (book_.zero) renew_witnesses(now);
+      if (book_.zero) fence_.renew_witnesses(now, pool_);
       fill_gaps(now, out);
       if (!begin_group(now, out)) return;
       moves_.empty_workers(now, out);
@@ -286,6 +336,13 @@ void JobKernel::advance(Instant now, JobEffects& out) {
     }
   }
   book_.flush(out);
+}
+
+void JobKernel::begin_ready(Instant now, JobEffects& out) {
+  for (AssignmentRecord& assignment : record_.assignments) {
+    if (assignment.state == AssignmentState::kReady && record_.workflows[assignment.workflow].begun)
+      begin_assignment(now, assignment, out);
+  }
 }
 
 // All workers have reported what they run of it, or the limit has passed.

@@ -13,7 +13,7 @@
 // owner starts from the record and asks the workers for what runs.
 //
 // When a worker leaves, or parts are spread onto a worker that joined, running assignments hand over without a gap
-// (job_moves.h):
+// (job_pool.h):
 //
 //   followers are prepared → the record has the second at which they begin, and is kept → each has confirmed that it
 //   will take over → the running assignment is asked to hand over, and confirms
@@ -21,10 +21,9 @@
 // The last confirmation decides. Before it everything may be called off, and the running assignment goes on.
 //
 //   job_book.h    the job record, and every change of it: the kernel and all its parts read and write here
-//   job_pool.h    assigns parts to workers
+//   job_pool.h    assigns parts to workers; hand-overs of running assignments
 //   job_layers.h  values from one layer of workflows for the next
-//   job_moves.h   hand-overs of running assignments
-//   load_fence.h  whether a silent worker may still run its parts
+//   load_fence.h  which workers get permits, whether a silent one may still run its parts, and who the witnesses are
 //   job_time.h    overtime, timeouts, and the teardown of a stopped job
 //
 // Times are of the owner's monotonic clock. One thread.
@@ -41,7 +40,6 @@
 #include "core/base/result.h"
 #include "jobs/dispatch/job_book.h"
 #include "jobs/dispatch/job_layers.h"
-#include "jobs/dispatch/job_moves.h"
 #include "jobs/dispatch/job_pool.h"
 #include "jobs/dispatch/job_time.h"
 #include "jobs/dispatch/load_fence.h"
@@ -118,7 +116,9 @@ class JobKernel {
   // permit with the assignments of `held` that others run, but for its fence. Nothing: it gives none.
   std::optional<Noted::Permit> permit(Instant now, const std::string& worker, uint64_t life,
                                       const std::vector<AssignmentId>& held, uint64_t number = 0,
-                                      uint64_t answered = 0);
+                                      uint64_t answered = 0) {
+    return fence_.permit(now, worker, life, held, number, answered);
+  }
   // The answer of a witness to job_effect::Deny.
   void denied(Instant now, const Witness& silent, const Witness& witness, Duration rest, JobEffects& out);
   bool is_silent(const Witness& one) const { return fence_.is_silent(one); }
@@ -167,6 +167,7 @@ class JobKernel {
   void advance(Instant now, JobEffects& out);
   void adopted(Instant now, JobEffects& out);
   bool begin_group(Instant now, JobEffects& out);
+  void begin_ready(Instant now, JobEffects& out);
   void judge(Instant now, uint16_t workflow, JobEffects& out);
   void conclude(Instant now, JobEffects& out);
   JobState outcome() const;
@@ -177,14 +178,12 @@ class JobKernel {
   void take_group_back(Instant now, const std::string& why, bool counts, JobEffects& out);
   void fill_gaps(Instant now, JobEffects& out);
   bool hopeless(Instant now, uint16_t workflow) const;
-  void begin_ready(Instant now, JobEffects& out);
   void begin_assignment(Instant now, AssignmentRecord& assignment, JobEffects& out);
   void lose(Instant now, AssignmentRecord& assignment, const std::string& why, JobEffects& out);
   void finish(Instant now, AssignmentRecord& assignment, JobEffects& out);
 
-  // --- job_fence.cc: permits, witnesses, and workers that are gone
+  // --- job_kernel.cc: workers that are gone
   void look_at_fence(Instant now, JobEffects& out);
-  void renew_witnesses(Instant now);
   // `life` 0: in any life.
   void lose_worker(Instant now, const std::string& worker, uint64_t life, const std::string& why, JobEffects& out);
 

@@ -6,7 +6,7 @@
 #include <functional>
 #include <initializer_list>
 
-#include "load/plan/stages.h"
+#include "load/plan/sequence.h"
 
 namespace bellwether::dispatch {
 namespace {

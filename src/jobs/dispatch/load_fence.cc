@@ -163,4 +163,48 @@ std::vector<LoadFence::Gone> LoadFence::look(Instant now, JobEffects& out) {
   return gone;
 }
 
+std::optional<Noted::Permit> LoadFence::permit(Instant now, const std::string& worker, uint64_t life,
+                                               const std::vector<AssignmentId>& held, uint64_t number,
+                                               uint64_t answered) {
+  if (!heard(now, worker, life, number, answered)) return std::nullopt;
+  Noted::Permit given;
+  given.job = book_.record.id;
+  for (const AssignmentId id : held) {
+    const AssignmentRecord* const known = book_.find(id);
+    const bool its = known != nullptr && known->worker == worker && known->life == life && is_live(*known);
+    if (!its) given.denied.push_back(id);
+  }
+  if (book_.may_tell_witnesses() && !knows_witnesses({worker, life})) {
+    given.witnesses = book_.record.witnesses;
+    given.witnesses_since = book_.record.witnesses_since;
+  }
+  return given;
+}
+
+// Workers that join become witnesses, in the place of those that have ended, or beside them. Until all workers know the
+// new set, a silent one must be denied by a majority of each. The next change waits for that.
+void LoadFence::renew_witnesses(Instant now, const JobPool& pool) {
+  if (book_.record.witnesses.empty() || book_.rules.permit == Duration::zero()) return;
+  const auto& all = book_.record.assignments;
+  const auto holds_of_all = [&](auto holds) {
+    return std::all_of(all.begin(), all.end(), [&](const AssignmentRecord& one) {
+      return !is_live(one) || holds(Witness{one.worker, one.life});
+    });
+  };
+  if (!book_.record.witnesses_before.empty()) {
+    if (!holds_of_all([this](const Witness& one) { return knows_witnesses(one); })) return;
+    book_.record.witnesses_before.clear();
+    book_.changed = true;
+  }
+  const auto here = static_cast<std::size_t>(std::count_if(book_.record.witnesses.begin(), book_.record.witnesses.end(),
+                                                           [&pool](const Witness& one) { return pool.has(one); }));
+  if (here == kMaxWitnesses) return;  // as usual, and this is asked at each report
+  std::vector<Witness> next = pool.witnesses(now);
+  if (next.size() <= here) return;
+  if (!holds_of_all([this](const Witness& one) { return !is_silent(one); })) return;
+  BW_PROBE("dispatch: a job gets other witnesses while it runs");
+  book_.record.witnesses_before = book_.record.witnesses;
+  book_.set_witnesses(std::move(next));
+}
+
 }  // namespace bellwether::dispatch

@@ -9,12 +9,15 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "jobs/dispatch/job_book.h"
+#include "jobs/dispatch/job_pool.h"
+#include "jobs/dispatch/messages.h"
 
 namespace bellwether::dispatch {
 
@@ -35,6 +38,11 @@ class LoadFence {
   void denied(Instant now, const Witness& silent, const Witness& witness, Duration rest);
   // The process has ended, and so have the permits that it gives.
   void process_ended(Instant now, const std::string& worker, uint64_t life);
+
+  // See JobKernel::permit().
+  std::optional<Noted::Permit> permit(Instant now, const std::string& worker, uint64_t life,
+                                      const std::vector<AssignmentId>& held, uint64_t number, uint64_t answered);
+  void renew_witnesses(Instant now, const JobPool& pool);
 
   // The assignment may run now, or begin by itself.
   bool may_run(Instant now, const AssignmentRecord& assignment) const;

@@ -11,7 +11,7 @@
 // another one adopts its assignments, while the load does not change. A worker stops an assignment if it has received
 // no message of an owner for isolation_limit. It keeps an ended assignment until the job is retired.
 //
-// An assignment of an owner that gives permits begins and runs only while its permit lasts (worker_permits.h). If the
+// An assignment of an owner that gives permits begins and runs only while its permit lasts (worker_stock.h). If the
 // owner is silent, the worker asks the witnesses of the job. It may be a witness itself, of its own jobs and of others.
 //
 // A worker remembers the highest attempt of each workflow, also of retired jobs, for an hour or until too many other
@@ -27,7 +27,6 @@
 
 #include "core/base/result.h"
 #include "jobs/dispatch/messages.h"
-#include "jobs/dispatch/worker_permits.h"
 #include "jobs/dispatch/worker_stock.h"
 
 namespace bellwether::dispatch {

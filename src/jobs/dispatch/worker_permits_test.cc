@@ -1,6 +1,6 @@
-#include "jobs/dispatch/worker_permits.h"
-
 #include <gtest/gtest.h>
+
+#include "jobs/dispatch/worker_stock.h"
 
 namespace bellwether::dispatch {
 namespace {

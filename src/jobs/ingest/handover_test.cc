@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "jobs/ingest/outbox.h"
-#include "jobs/ingest/window_ingest.h"
+#include "jobs/ingest/run_ingest.h"
 #include "load/codec/window_testing.h"
 
 namespace bellwether::ingest {

@@ -1,6 +1,6 @@
 // The seconds of one worker that may not be durable elsewhere. Each second has a number; the outbox sends it, sends it
 // again when the ingest goes to another owner, and deletes it only when it is durable there. So a change of owners
-// loses nothing. Nothing counts twice, because the ingest applies numbers in order and once (window_ingest.h).
+// loses nothing. Nothing counts twice, because the ingest applies numbers in order and once (run_ingest.h).
 //
 // Without an owner for long, memory stays within a limit: seconds that were never sent are merged with their
 // neighbours. So they are for an owner that accepts only batches. Sums stay exact; only the series over time becomes

@@ -1,5 +1,5 @@
-// The ingest of a whole run: its streams (window_ingest.h), its totals, the data for thresholds and for watchers, and
-// the bytes with which another owner continues it.
+// The ingest of a whole run: its streams, its totals, the data for thresholds and for watchers, and the bytes with
+// which another owner continues it.
 //
 // A second counts as soon as all open streams have reported it, or after the book's patience.
 //
@@ -14,12 +14,122 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/result.h"
+#include "core/base/strong_id.h"
+#include "core/base/time.h"
 #include "core/message/message.h"
-#include "jobs/ingest/window_ingest.h"
 #include "load/aggregate/totals.h"
+#include "load/codec/window_codec.h"
+#include "load/plan/finding.h"
 #include "load/plan/plan.h"
 
 namespace bellwether::ingest {
+
+// The ingest of a job, held by its owner. It applies each second of each worker's stream once, in order, and merges it
+// into the seconds of the run.
+//
+// A second of the run is closed when every open stream has reported it, or when its first report has waited for
+// `patience`. Closed seconds come in rising order, one each. A later report of a closed second, from a worker that was
+// cut off for a while, amends it.
+//
+// An applied second is not yet durable: the owner copies its ingest to other nodes from time to time, with applied(),
+// and then informs the workers. Until then they keep what they sent (outbox.h).
+//
+// It reads no clock: each call has the time. One thread.
+
+// The stream of one assignment (dispatch/assignment.h). The owner never uses a number twice in a job.
+using StreamId = StrongId<struct StreamTag, uint32_t>;
+
+class WindowIngest {
+ public:
+  struct Settings {
+    Duration patience = Duration::millis(1500);
+    std::size_t streams_most = 16'384;
+    // Limits of unclosed seconds and of the bytes of their reports; beyond them the oldest is closed at once.
+    std::size_t open_seconds_most = 600;
+    std::size_t open_bytes_most = std::size_t{64} << 20;
+  };
+  WindowIngest(Shape shape, Settings settings) : shape_(shape), settings_(settings) {}
+
+  // From now on the book waits for this stream. Its number 1 is the second `from` of the run; all up to number
+  // `applied` have counted before. kInvalid for a known stream, kExhausted beyond streams_most.
+  Status open(StreamId stream, uint64_t from, uint64_t applied = 0);
+  // Nothing more comes, or the book does not wait for it any more. It may still deliver.
+  void end(StreamId stream);
+  bool knows(StreamId stream) const { return streams_.contains(stream); }
+
+  enum class Verdict : uint8_t {
+    kApplied,
+    kKnown,  // all of it was applied before
+    kGap,    // an earlier number is missing: send again from applied() + 1
+  };
+  // Numbers first..last of a stream, merged; they count for the first of them. kNotFound for an unknown stream;
+  // kProtocol for numbers that run backwards or partly overlap applied ones, and for another shape. On an error nothing
+  // changes. `bytes`: the size of the report.
+  Result<Verdict> apply(Instant now, StreamId stream, uint64_t first, uint64_t last, const metrics::Window& window,
+                        std::size_t bytes = 0);
+
+  struct Closed {
+    metrics::Window window;  // its second is that of the run
+    bool amends = false;     // that second was closed before
+  };
+  // The seconds closed or amended by now, in the order in which they go into the totals.
+  std::vector<Closed> take(Instant now);
+  // When take() may have more; never() while nothing waits.
+  Instant next_deadline() const;
+
+  uint64_t applied(StreamId stream) const;  // 0 for an unknown one
+  plan::Iterated iterated(StreamId stream) const;
+  std::map<StreamId, uint64_t> applied() const;
+  bool has_ended(StreamId stream) const;
+  std::size_t open_seconds() const { return open_.size(); }
+  std::size_t open_bytes() const { return open_bytes_; }
+  const Settings& settings() const { return settings_; }
+  // The first second that is not closed.
+  uint64_t closed_upto() const { return closed_upto_; }
+
+  // The whole state, to continue elsewhere. REQUIRES that take() has been called after the last apply().
+  struct StreamState {
+    StreamId id;
+    uint64_t from = 0;
+    uint64_t applied = 0;
+    bool ended = false;
+    bool closed = false;  // set by the holder of the book: no more of it counts
+    plan::Iterated iterated;
+  };
+  struct State {
+    std::vector<StreamState> streams;
+    std::vector<const metrics::Window*> open;  // of the book
+    uint64_t closed_upto = 0;
+  };
+  State save() const;
+  // kInvalid: contradictory, or beyond the limits. REQUIRES an empty book; open seconds begin to wait anew.
+  Status restore(Instant now, const std::vector<StreamState>& streams, std::vector<metrics::Window> open,
+                 uint64_t closed_upto);
+
+ private:
+  struct Stream {
+    uint64_t from = 0;
+    uint64_t applied = 0;
+    bool ended = false;
+    plan::Iterated iterated;
+  };
+  struct Open {
+    metrics::Window window;
+    Instant told;  // first
+    std::size_t bytes = 0;
+  };
+  bool told_by_all(uint64_t second) const;
+  void close_upto(uint64_t second);
+
+  Shape shape_;
+  Settings settings_;
+  std::map<StreamId, Stream> streams_;
+  std::map<uint64_t, Open> open_;
+  std::size_t open_bytes_ = 0;
+  uint64_t closed_upto_ = 0;
+  std::vector<Closed> ready_;
+};
 
 // The whole ingest, for another owner to continue.
 struct IngestSnapshot {

@@ -1,7 +1,6 @@
-#include "jobs/ingest/window_ingest.h"
-
 #include <gmock/gmock.h>
 
+#include "jobs/ingest/run_ingest.h"
 #include "load/codec/window_testing.h"
 
 namespace bellwether::ingest {

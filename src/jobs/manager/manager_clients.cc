@@ -225,10 +225,6 @@ task<void> ManagerService::submit(ManagerService* self, Ticket ticket, dispatch:
   self->answer(ticket, answer);
 }
 
-Duration ManagerService::quorum_again() const {
-  return std::max(quorum_.open_until() - parts_.runtime.now(), Duration::zero());
-}
-
 task<void> ManagerService::change(ManagerService* self, Ticket ticket, std::string job, dispatch::JobMessage message) {
   const auto at = self->coordinators_.find(job);
   if (at == self->coordinators_.end()) co_return self->answer(ticket, self->not_mine(job));

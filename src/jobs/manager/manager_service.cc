@@ -213,10 +213,6 @@ std::size_t ManagerService::waiting_bytes() const {
   return sum;
 }
 
-resilience::Backpressure ManagerService::pressure() const {
-  return resilience::backpressure_of(waiting_bytes(), settings_.waiting_bytes_most);
-}
-
 dispatch::Response ManagerService::report(const std::string& worker, const dispatch::WorkerReport& told) {
   const WorkerRegistry::Entry* before = registry_.find(worker);
   const bool is_new = before == nullptr || before->report.life != told.life;

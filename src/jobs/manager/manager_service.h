@@ -7,6 +7,7 @@
 // One thread, that of its runtime.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -21,6 +22,7 @@
 #include "cluster/replication/job_store.h"
 #include "core/base/callback.h"
 #include "core/base/time.h"
+#include "core/resilience/backpressure.h"
 #include "core/resilience/breaker.h"
 #include "jobs/dispatch/assignment.h"
 #include "jobs/manager/job_coordinator.h"
@@ -104,10 +106,13 @@ class ManagerService final : public cluster::Service {
   health::Progress progress() const { return progress_.progress(parts_.runtime.now()); }
   // The reports of all jobs that wait to be counted or copied, and the resulting load of this manager.
   std::size_t waiting_bytes() const;
-  resilience::Backpressure pressure() const;
+  resilience::Backpressure pressure() const {
+    return resilience::backpressure_of(waiting_bytes(), settings_.waiting_bytes_most);
+  }
   // The breaker before questions to a quorum about new jobs. Open: quorums failed repeatedly, and none is asked.
   resilience::BreakerState quorum_breaker() const { return quorum_.state(parts_.runtime.now()); }
-  Duration quorum_again() const;  // zero unless it is open
+  // Zero unless it is open.
+  Duration quorum_again() const { return std::max(quorum_.open_until() - parts_.runtime.now(), Duration::zero()); }
 
   // --- for its coordinators
   void on_says(const JobCoordinator& job, const std::string& event, const std::string& text, bool warning);

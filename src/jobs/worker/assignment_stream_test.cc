@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "jobs/ingest/window_ingest.h"
+#include "jobs/ingest/run_ingest.h"
 #include "load/codec/window_testing.h"
 
 namespace bellwether::node {

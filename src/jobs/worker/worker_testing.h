@@ -15,7 +15,7 @@
 #include "core/base/bytes.h"
 #include "jobs/dispatch/codec/bundle_codec.h"
 #include "jobs/dispatch/codec/messages_codec.h"
-#include "jobs/ingest/window_ingest.h"
+#include "jobs/ingest/run_ingest.h"
 #include "jobs/worker/worker_service.h"
 #include "load/codec/window_testing.h"
 #include "load/plan/load.h"

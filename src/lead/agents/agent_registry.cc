@@ -4,9 +4,9 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "core/base/encoding.h"
 #include "core/base/enum_names.h"
-#include "core/base/wall_text.h"
-#include "lead/agents/utf8.h"
+#include "core/base/units.h"
 
 namespace bellwether::lead {
 namespace {

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 
+#include "core/base/encoding.h"
 #include "lead/agents/agent_registry.h"
-#include "lead/agents/utf8.h"
 
 namespace bellwether::lead {
 namespace {

@@ -4,8 +4,8 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "core/base/encoding.h"
 #include "core/base/enum_names.h"
-#include "lead/agents/utf8.h"
 
 namespace bellwether::lead {
 namespace {

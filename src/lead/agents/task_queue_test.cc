@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "lead/agents/utf8.h"
+#include "core/base/encoding.h"
 
 namespace bellwether::lead {
 namespace {

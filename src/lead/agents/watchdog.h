@@ -13,7 +13,7 @@
 
 #include "core/base/prng.h"
 #include "core/base/time.h"
-#include "election/damping.h"
+#include "election/lease_timing.h"
 
 namespace bellwether::lead {
 

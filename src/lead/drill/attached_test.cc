@@ -1,6 +1,6 @@
-#include "lead/drill/attached.h"
-
 #include <gtest/gtest.h>
+
+#include "lead/drill/contenders.h"
 
 namespace bellwether::lead {
 namespace {

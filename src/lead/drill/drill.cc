@@ -19,7 +19,6 @@
 #include "core/runtime/runtime.h"
 #include "core/runtime/scope.h"
 #include "lead/drill/act_log.h"
-#include "lead/drill/attached.h"
 #include "lead/drill/contenders.h"
 #include "lead/policy/policy.h"
 

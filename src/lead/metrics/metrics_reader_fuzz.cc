@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "lead/metrics/metrics_reader.h"
+#include "lead/metrics/lease_figures.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

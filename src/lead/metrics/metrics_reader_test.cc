@@ -1,5 +1,3 @@
-#include "lead/metrics/metrics_reader.h"
-
 #include <cmath>
 #include <gtest/gtest.h>
 

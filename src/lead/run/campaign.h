@@ -1,4 +1,4 @@
-// One process's part in deciding who leads a key, by a store (store_campaign.h) or by the votes of a group of such
+// One process's part in deciding who leads a key, by a store (leader_run.h) or by the votes of a group of such
 // processes. It says when the work may begin and by when it must have ended. Its owner reports when the work has
 // stopped, and whether it is sound. One thread, that of its runtime.
 #pragma once
@@ -7,7 +7,7 @@
 
 #include "core/base/result.h"
 #include "core/runtime/scope.h"
-#include "election/evidence.h"
+#include "election/elector_events.h"
 #include "election/store/candidate.h"
 #include "election/term_of_office.h"
 

@@ -6,7 +6,7 @@
 
 #include "core/base/callback.h"
 #include "core/runtime/scope.h"
-#include "election/evidence.h"
+#include "election/elector_events.h"
 #include "lead/run/guarded_command.h"
 #include "lead/run/leader_run.h"
 

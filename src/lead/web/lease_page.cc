@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/units.h"
-#include "core/base/wall_text.h"
 #include "core/web/labels.h"
 #include "election/store/disk/small_file.h"
 #include "lead/lease_tools.h"

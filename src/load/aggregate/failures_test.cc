@@ -1,6 +1,6 @@
-#include "load/aggregate/failures.h"
-
 #include <gtest/gtest.h>
+
+#include "load/aggregate/totals.h"
 
 namespace bellwether::aggregate {
 namespace {

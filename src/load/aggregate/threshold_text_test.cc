@@ -1,6 +1,6 @@
-#include "load/aggregate/threshold_text.h"
-
 #include <gtest/gtest.h>
+
+#include "load/aggregate/verdict.h"
 
 namespace bellwether::aggregate {
 namespace {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/base/time.h"
@@ -221,5 +222,16 @@ class Totals {
   metrics::ResponseTimes service_;  // of the second being added, all steps; kept for its pages
   metrics::ResponseTimes response_;
 };
+
+// The causes of failed requests.
+struct Failure {
+  std::string cause;  // "connection refused", "status 503"
+  uint64_t count = 0;
+  bool operator==(const Failure&) const = default;
+};
+
+// Of the whole run, the most frequent first: errors by kind, and failed responses by status. Where a check of the step
+// allows some of its statuses from 400 on, the counts do not say which ones failed: they are "status 4xx or 5xx".
+std::vector<Failure> failures_of(const Totals& totals);
 
 }  // namespace bellwether::aggregate

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "core/base/time.h"
-#include "load/aggregate/failures.h"
 #include "load/aggregate/totals.h"
 
 namespace bellwether::console {

@@ -1,8 +1,8 @@
-#include "load/console/paint.h"
-
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+
+#include "load/console/terminal.h"
 
 namespace bellwether::console {
 namespace {

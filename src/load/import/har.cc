@@ -7,7 +7,6 @@
 #include "core/base/bytes.h"
 #include "core/base/encoding.h"
 #include "core/base/units.h"
-#include "core/base/wall_text.h"
 #include "core/http1/url.h"
 #include "load/import/request.h"
 #include "load/scenario/section.h"

@@ -1,6 +1,6 @@
-#include "load/import/json.h"
-
 #include <gtest/gtest.h>
+
+#include "load/import/request.h"
 
 namespace bellwether::imports {
 namespace {

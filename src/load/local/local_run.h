@@ -21,7 +21,6 @@
 #include "load/metrics/window.h"
 #include "load/plan/plan.h"
 #include "load/plan/sequence.h"
-#include "load/plan/stages.h"
 #include "load/report/run_report.h"
 #include "load/script/loader.h"
 

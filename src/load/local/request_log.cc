@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "core/base/encoding.h"
-#include "core/base/wall_text.h"
+#include "core/base/units.h"
 #include "core/runtime/thread.h"
 #include "load/report/write_file.h"
 

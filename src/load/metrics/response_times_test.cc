@@ -1,8 +1,8 @@
-#include "load/metrics/response_times.h"
-
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 #include <vector>
+
+#include "load/metrics/histogram.h"
 
 namespace bellwether::metrics {
 namespace {

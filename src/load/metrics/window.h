@@ -11,7 +11,6 @@
 #include "core/base/time.h"
 #include "core/http1/error_kind.h"
 #include "load/metrics/histogram.h"
-#include "load/metrics/response_times.h"
 
 namespace bellwether::metrics {
 

@@ -19,7 +19,7 @@ struct GivenValue {
   std::vector<std::string> list;
   std::map<Escape, std::shared_ptr<const GivenList>> forms;
 };
-using Values = std::vector<GivenValue>;
+using GivenValues = std::vector<GivenValue>;
 
 const std::shared_ptr<const GivenList>& form(GivenValue& value, Escape escape) {
   std::shared_ptr<const GivenList>& made = value.forms[escape];
@@ -53,7 +53,7 @@ std::optional<std::string> settle(Piece& piece, GivenValue& value) {
   return std::nullopt;
 }
 
-void put(Template& to, Values& values) {
+void put(Template& to, GivenValues& values) {
   const auto is_given = [](const Piece& piece) { return piece.kind == Piece::Kind::kGiven; };
   for (Piece& piece : to.pieces) {
     if (piece.kind != Piece::Kind::kDerived) continue;
@@ -80,7 +80,7 @@ void put(Template& to, Values& values) {
   to = std::move(out);
 }
 
-void put(HttpCall& call, Values& values) {
+void put(HttpCall& call, GivenValues& values) {
   put(call.url, values);
   for (Header& header : call.headers) put(header.value, values);
   if (call.body) put(*call.body, values);
@@ -90,7 +90,7 @@ void put(HttpCall& call, Values& values) {
   }
 }
 
-void put(Step& step, Values& values) {
+void put(Step& step, GivenValues& values) {
   for (Condition& condition : step.conditions) put(condition.value, values);
   for (Recording& recording : step.records) put(recording.value, values);
   std::visit(Overloaded{[&](HttpCall& call) { put(call, values); },
@@ -138,7 +138,7 @@ void cut_to_size(std::vector<Provided>& values) {
 Plan with_given(Plan plan, uint16_t workflow, const std::vector<Given>& given) {
   Workflow& to = plan.workflows[workflow];
   if (to.uses.empty()) return plan;
-  Values values;
+  GivenValues values;
   for (const Use& use : to.uses) {
     GivenValue& value = values.emplace_back();
     if (!use.is_list) value.text = use.fallback;

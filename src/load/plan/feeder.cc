@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/check.h"
-#include "core/base/utf8.h"
+#include "core/base/encoding.h"
 #include "load/plan/rows.h"
 #include "load/scenario/document.h"
 

@@ -1,6 +1,7 @@
 // The front door: takes the text of a scenario file, and returns a plan or all its errors.
 #pragma once
 
+#include <string>
 #include <tl/expected.hpp>
 #include <vector>
 
@@ -40,5 +41,11 @@ using scenario::QuickRun;
 // The plan of `bellwether run URL`: one repeated request. Nothing in the request is a template. Error: kInvalid or
 // kUnsupported, with the remedy.
 Result<Plan> make_plan(const QuickRun& run);
+
+// What a valid plan says, and its user may not have meant.
+
+// A clause without a full stop for each name of `hosts` that no URL has. None when a program, or a value that only the
+// run knows, may name more hosts.
+std::vector<std::string> host_warnings(const Plan& plan);
 
 }  // namespace bellwether::plan

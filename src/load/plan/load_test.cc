@@ -5,7 +5,6 @@
 #include <sstream>
 
 #include "load/plan/load_testing.h"
-#include "load/plan/warnings.h"
 
 namespace bellwether::plan {
 namespace {

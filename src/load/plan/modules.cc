@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "load/plan/script_scan.h"
 #include "load/scenario/sources.h"
 
 namespace bellwether::plan {

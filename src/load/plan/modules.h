@@ -31,4 +31,13 @@ std::vector<std::string> required_names(std::string_view script);
 Result<std::vector<Module>> read_modules(std::string_view script, const std::string& folder,
                                          const scenario::Outside& outside);
 
+// Searches the text of a script in Lua before it runs.
+struct ConstantArgument {
+  std::string text;
+  int line = 0;  // of the first call with this text
+};
+// The texts in quotes that begin the arguments of `function` ("require", "hash.hmac") in a script, each once, in the
+// order of the script. Comments and other texts are skipped.
+std::vector<ConstantArgument> constant_arguments(std::string_view script, std::string_view function);
+
 }  // namespace bellwether::plan

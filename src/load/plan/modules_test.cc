@@ -4,7 +4,6 @@
 #include <map>
 
 #include "load/plan/load_testing.h"
-#include "load/plan/script_scan.h"
 
 namespace bellwether::plan {
 namespace {

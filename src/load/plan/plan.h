@@ -14,7 +14,6 @@
 
 #include "core/base/hash.h"
 #include "core/base/time.h"
-#include "load/plan/executor.h"
 #include "load/plan/json_path.h"
 #include "load/plan/modules.h"
 #include "load/plan/order.h"

@@ -13,6 +13,7 @@
 #include "core/base/result.h"
 #include "load/plan/context.h"
 #include "load/plan/plan.h"
+#include "load/plan/provision.h"
 
 namespace bellwether::plan {
 
@@ -123,5 +124,29 @@ std::optional<std::string> lack_of(const Values& values, const All& all, uint16_
 
 // Of a value that `links` was to provide.
 Remark remark_on_too_large(const Links& links, uint16_t provide);
+
+// The workflows of a plan that run side by side on one machine, and their cores.
+
+// Begins when the stage before it has ended.
+struct Stage {
+  std::vector<CoreGrant> grants;
+  bool apart = false;  // each has separate cores, and they suffice; else all share the same ones
+};
+
+// Workflows follow their dependencies. Those that wait for nothing more run together on all cores, unless one of them
+// has a priority. Then each gets separate cores, as on a cluster (core_batches), and a workflow without cores waits for
+// those that have them. REQUIRES at least one core, and a plan whose workflows do not wait for each other.
+std::vector<Stage> stages_of(const Plan& plan, uint32_t cores);
+
+// The most of these cores that make load at the same time. REQUIRES the same as stages_of().
+uint32_t cores_used(const Plan& plan, uint32_t cores);
+
+// The length of the run by its plan, without a graceful stop: on these cores of one machine, or, if unknown, that of
+// the longest chain of workflows that wait for each other. Zero: it ends only by a stop, or has no workflows. REQUIRES
+// the same as stages_of().
+Duration planned_length(const Plan& plan, std::optional<uint32_t> cores);
+
+// Whether it has a step that is measured.
+bool is_test(const Plan& plan, uint16_t workflow);
 
 }  // namespace bellwether::plan

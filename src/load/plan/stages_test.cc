@@ -1,6 +1,6 @@
-#include "load/plan/stages.h"
-
 #include <gmock/gmock.h>
+
+#include "load/plan/sequence.h"
 
 namespace bellwether::plan {
 namespace {

@@ -1,8 +1,7 @@
-#include "load/report/distribution.h"
-
 #include <gmock/gmock.h>
 #include <sstream>
 
+#include "load/report/metric_charts.h"
 #include "load/report/reports.h"
 #include "load/report/sample_run_testing.h"
 

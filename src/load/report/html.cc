@@ -7,7 +7,6 @@
 #include "core/base/units.h"
 #include "load/metrics/window.h"
 #include "load/report/chart.h"
-#include "load/report/distribution.h"
 #include "load/report/html_style.h"
 #include "load/report/metric_charts.h"
 #include "load/report/reports.h"
@@ -18,8 +17,7 @@ namespace {
 
 using metrics::Histogram;
 
-constexpr std::size_t kMaxRows = 2'000;  // of one table
-constexpr std::size_t kMaxFacts = 8;     // lines of one fact in the head
+constexpr std::size_t kMaxFacts = 8;  // lines of one fact in the head
 constexpr std::size_t kMaxStepCharts = 24;
 
 std::string plain(double value, const char* format = "%.6g") {
@@ -76,53 +74,6 @@ ThresholdText text_of(const ResultThreshold& one) {
   if (one.value) out.value = (one.at_least ? "≥" : "") + quantity(*one.value, one.unit, exact);
   return out;
 }
-
-// A table that grows row by row. Cells are text, escaped here.
-class Table {
- public:
-  struct Cell {
-    std::string text;
-    std::string look = {};  // classes of the style
-    std::string unit = {};
-  };
-  explicit Table(const std::vector<Cell>& heads) : heads_(row("th", heads)) {}
-  void add(const std::vector<Cell>& cells) {
-    if (++rows_ <= kMaxRows) text_ += row("td", cells);
-  }
-  // Nothing for a table without rows.
-  std::string text() const {
-    if (rows_ == 0) return {};
-    std::string out =
-        fmt::format("<div class=\"wide\"><table><thead>{}</thead><tbody>{}</tbody></table></div>\n", heads_, text_);
-    if (rows_ > kMaxRows)
-      out += fmt::format("<p class=\"dim\">{} more rows are left out.</p>", whole(rows_ - kMaxRows));
-    return out;
-  }
-
- private:
-  // A narrow column breaks the names in it behind punctuation rather than anywhere.
-  static std::string breakable(const std::string& text) {
-    std::string out;
-    for (const char c : text) {
-      out += c;
-      if (c == '.' || c == '{' || c == '/' || c == '_') out += "<wbr>";
-    }
-    return out;
-  }
-  static std::string row(const std::string& tag, const std::vector<Cell>& cells) {
-    std::string out = "<tr>";
-    for (const Cell& cell : cells) {
-      const std::string look = cell.look.empty() ? "" : fmt::format(" class=\"{}\"", cell.look);
-      const std::string unit = cell.unit.empty() ? "" : fmt::format(" <small>{}</small>", cell.unit);
-      const std::string text = &cell == cells.data() ? breakable(escaped(cell.text)) : escaped(cell.text);
-      out += fmt::format("<{0}{1}>{2}{3}</{0}>", tag, look, text, unit);
-    }
-    return out + "</tr>\n";
-  }
-  std::string heads_;
-  std::string text_;
-  std::size_t rows_ = 0;
-};
 
 // Nothing without content.
 std::string section(const std::string& heading, const std::string& note, const std::string& content) {

@@ -1,7 +1,15 @@
-// The constant parts of every HTML report: its style, and the script that displays figures under a pointer.
+// The parts of every HTML report that know nothing of the run: its style, the script that displays figures under a
+// pointer, and its tables.
 #pragma once
 
+#include <cstddef>
+#include <fmt/core.h>
+#include <string>
 #include <string_view>
+#include <vector>
+
+#include "core/base/units.h"
+#include "load/report/text.h"
 
 namespace bellwether::report {
 
@@ -58,7 +66,7 @@ tr,.verdict,.tiles,.facts{break-inside:avoid}figure,.tiles div,.verdict{border:1
 
 // D is a list of lists of columns, as load/report/chart.h writes them: that of the run, and one for each step with
 // charts. M has the values of each custom metric in the columns of the run (load/report/metric_charts.h). The numbers
-// 58, 530 and 600 are the margin and the widths of load/report/plot.h.
+// 58, 530 and 600 are the margin and the widths of load/report/chart.h.
 inline constexpr std::string_view kScript = R"js(
 const f=v=>Math.abs(v)>=1000?Math.round(v).toLocaleString("en"):String(+v.toPrecision(3));
 const span=v=>v[1]!==v[2]?" ("+f(v[1])+" to "+f(v[2])+")":"";
@@ -76,5 +84,53 @@ const at=58+530*(c[0]+c[1])/2/length;line.setAttribute("x1",at);line.setAttribut
 out.textContent=f(c[0])+" s: "+(v?say[s.dataset.kind](v):"none");});
 s.addEventListener("pointerleave",()=>{line.setAttribute("x1",-9);line.setAttribute("x2",-9);out.textContent="";});}
 )js";
+
+// A table that grows row by row. Cells are text, escaped here.
+class Table {
+ public:
+  static constexpr std::size_t kMaxRows = 2'000;
+  struct Cell {
+    std::string text;
+    std::string look = {};  // classes of the style
+    std::string unit = {};
+  };
+  explicit Table(const std::vector<Cell>& heads) : heads_(row("th", heads)) {}
+  void add(const std::vector<Cell>& cells) {
+    if (++rows_ <= kMaxRows) text_ += row("td", cells);
+  }
+  // Nothing for a table without rows.
+  std::string text() const {
+    if (rows_ == 0) return {};
+    std::string out =
+        fmt::format("<div class=\"wide\"><table><thead>{}</thead><tbody>{}</tbody></table></div>\n", heads_, text_);
+    if (rows_ > kMaxRows)
+      out += fmt::format("<p class=\"dim\">{} more rows are left out.</p>", format_count(rows_ - kMaxRows));
+    return out;
+  }
+
+ private:
+  // A narrow column breaks the names in it behind punctuation rather than anywhere.
+  static std::string breakable(const std::string& text) {
+    std::string out;
+    for (const char c : text) {
+      out += c;
+      if (c == '.' || c == '{' || c == '/' || c == '_') out += "<wbr>";
+    }
+    return out;
+  }
+  static std::string row(const std::string& tag, const std::vector<Cell>& cells) {
+    std::string out = "<tr>";
+    for (const Cell& cell : cells) {
+      const std::string look = cell.look.empty() ? "" : fmt::format(" class=\"{}\"", cell.look);
+      const std::string unit = cell.unit.empty() ? "" : fmt::format(" <small>{}</small>", cell.unit);
+      const std::string text = &cell == cells.data() ? breakable(escaped(cell.text)) : escaped(cell.text);
+      out += fmt::format("<{0}{1}>{2}{3}</{0}>", tag, look, text, unit);
+    }
+    return out + "</tr>\n";
+  }
+  std::string heads_;
+  std::string text_;
+  std::size_t rows_ = 0;
+};
 
 }  // namespace bellwether::report

@@ -1,7 +1,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "core/base/wall_text.h"
+#include "core/base/units.h"
 #include "load/aggregate/metric.h"
 #include "load/report/reports.h"
 #include "load/report/text.h"
@@ -219,7 +219,7 @@ Json workflows_json(const RunReport& run) {
                    {"vus", {{"peak", totals.vus(w).active.peak}, {"allocated", totals.vus(w).allocated.peak}}},
                    {"errors", errors_json(totals, w)}});
     const plan::Workflow& planned = totals.plan().workflows[w];
-    // A plan that only names its steps (results/shape.h) does not know its load.
+    // A plan that only names its steps (results/database.h) does not know its load.
     if (planned.steps.empty()) continue;
     out.back()["executor"] = plan::facts_of(planned.executor).name;
     out.back()["load"] = plan::load_text(planned.executor);

@@ -1,7 +1,7 @@
 #include <cstdio>
 
 #include "load/aggregate/metric.h"
-#include "load/aggregate/threshold_text.h"
+#include "load/aggregate/verdict.h"
 #include "load/plan/metric.h"
 #include "load/report/reports.h"
 #include "load/report/text.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "load/metrics/response_times.h"
+#include "load/metrics/histogram.h"
 
 namespace bellwether::report {
 

@@ -1,115 +1,16 @@
-// The course of the run: its workers, its events, its losses. Each list is short in a run of any length; the result
-// file has all of it.
+// The summary of a run as text. Each list is short in a run of any length; the result file has all of it.
 #include <algorithm>
 #include <array>
 #include <cmath>
 
 #include "core/base/encoding.h"
 #include "core/base/units.h"
-#include "core/base/wall_text.h"
 #include "load/aggregate/metric.h"
 #include "load/report/reports.h"
 #include "load/report/text.h"
 
 namespace bellwether::report {
 namespace {
-
-constexpr std::size_t kMinName = 12;  // columns of a name that a table cuts
-
-// The text being written.
-class Page {
- public:
-  explicit Page(const SummaryOptions& options);
-
-  void heading(std::string_view title, std::string_view note = {});
-  void line(std::string_view text) { text_ += fmt::format("  {}\n", text); }
-  // At most as wide as the page: continued under its own beginning, `indent` columns further in.
-  void wrapped(std::string_view first, std::string_view text, std::size_t indent);
-  // Side by side with two spaces between, continued like wrapped().
-  void flow(std::string_view first, const std::vector<std::string>& items, std::size_t indent,
-            Style look = Style::kPlain);
-  // As columns(). A page too narrow for them has the cells of a row side by side, each with the head of its column.
-  void rows(const std::vector<std::vector<std::string>>& rows);
-  std::string style(std::string_view text, Style style) const { return styled(text, style, color_); }
-  std::size_t width() const { return width_; }
-  bool wraps_verdict() const { return wraps_verdict_; }
-  std::string take() { return std::move(text_); }
-
- private:
-  std::string text_;
-  bool color_;
-  bool wraps_verdict_;
-  std::size_t width_;
-};
-
-Page::Page(const SummaryOptions& options)
-    : color_(options.color),
-      wraps_verdict_(options.wraps_verdict),
-      width_(static_cast<std::size_t>(std::max(options.width, 60))) {}
-
-void Page::heading(std::string_view title, std::string_view note) {
-  text_ += "\n";
-  if (title.empty()) return;
-  text_ += styled(title, Style::kBold, color_);
-  const std::size_t indent = width_of(title) + 2;
-  bool begun = false;
-  for (const std::string& part : wrap(note, width_ - indent)) {
-    text_ += (begun ? "\n" + std::string(indent, ' ') : "  ") + styled(part, Style::kDim, color_);
-    begun = true;
-  }
-  text_ += "\n";
-}
-
-void Page::wrapped(std::string_view first, std::string_view text, std::size_t indent) {
-  bool begun = false;
-  for (const std::string& part : wrap(text, width_ - 2 - indent)) {
-    line((begun ? std::string(indent, ' ') : std::string(first)) + part);
-    begun = true;
-  }
-}
-
-void Page::flow(std::string_view first, const std::vector<std::string>& items, std::size_t indent, Style look) {
-  std::string text(first);
-  std::size_t used = indent;
-  for (const std::string& item : items) {
-    if (used > indent && used + 2 + width_of(item) > width_ - 2) {
-      line(text);
-      text.assign(indent, ' ');
-      used = indent;
-    }
-    if (used > indent) text += "  ";
-    used += (used > indent ? 2 : 0) + width_of(item);
-    text += style(item, look);
-  }
-  line(text);
-}
-
-void Page::rows(const std::vector<std::vector<std::string>>& rows) {
-  const std::size_t space = width_ - 2;
-  std::size_t widest = 0;
-  std::size_t name = 0;
-  const std::vector<std::string> lines = columns(rows);
-  for (std::size_t r = 0; r < rows.size(); ++r) {
-    if (rows[r].size() == 1) continue;
-    widest = std::max(widest, width_of(lines[r]));
-    name = std::max(name, width_of(rows[r][0]));
-  }
-  const std::size_t over = widest - std::min(widest, space);
-  if (over == 0 || name >= over + kMinName || !rows[0][0].empty()) {
-    for (const std::string& each : columns(rows, space)) line(each);
-    return;
-  }
-  name = std::min(name, space / 3);
-  for (std::size_t r = 1; r < rows.size(); ++r) {
-    std::vector<std::string> items;
-    for (std::size_t c = 1; c < rows[r].size(); ++c) items.push_back(fmt::format("{} {}", rows[0][c], rows[r][c]));
-    if (items.empty()) {
-      line(rows[r][0]);
-    } else {
-      flow(pad_right(shorten(rows[r][0], name), name) + "  ", items, name + 2);
-    }
-  }
-}
 
 using aggregate::Outcome;
 
@@ -203,7 +104,7 @@ void write_generator(Page& page, const RunReport& run) {
                2);
 }
 
-void write_verdict(Page& page, const RunReport& run) {
+void write_verdict(Page& page, const RunReport& run, bool wraps) {
   std::string word(aggregate::to_string(run.verdict.outcome));
   for (char& c : word) c = static_cast<char>(c - 'a' + 'A');
   const Outcome outcome = run.verdict.outcome;
@@ -211,7 +112,7 @@ void write_verdict(Page& page, const RunReport& run) {
   page.heading({});
   const std::string first = page.style(word, style) + "  ";
   const std::string text = fmt::format("{} (exit code {})", printable(run.verdict.reason), run.verdict.exit_code);
-  if (page.wraps_verdict()) {
+  if (wraps) {
     page.wrapped(first, text, word.size() + 2);
   } else {
     page.line(first + text);
@@ -542,7 +443,7 @@ void write_metrics(Page& page, const RunReport& run) {
 }  // namespace
 
 std::string summary(const RunReport& run, const SummaryOptions& options) {
-  Page page(options);
+  Page page(static_cast<std::size_t>(std::max(options.width, 60)), options.color);
   page.heading({});
   write_head(page, run);
   write_thresholds(page, run);
@@ -560,7 +461,7 @@ std::string summary(const RunReport& run, const SummaryOptions& options) {
   write_notes(page, run);
   write_losses(page, run);
   if (!run.confirmed) page.heading("UNCONFIRMED", "the run may have made more load");
-  write_verdict(page, run);
+  write_verdict(page, run, options.wraps_verdict);
   return page.take();
 }
 

@@ -154,6 +154,70 @@ std::vector<std::string> columns(const std::vector<std::vector<std::string>>& ro
   return lines;
 }
 
+void Page::heading(std::string_view title, std::string_view note) {
+  text_ += "\n";
+  if (title.empty()) return;
+  text_ += styled(title, Style::kBold, color_);
+  const std::size_t indent = width_of(title) + 2;
+  bool begun = false;
+  for (const std::string& part : wrap(note, width_ - indent)) {
+    text_ += (begun ? "\n" + std::string(indent, ' ') : "  ") + styled(part, Style::kDim, color_);
+    begun = true;
+  }
+  text_ += "\n";
+}
+
+void Page::wrapped(std::string_view first, std::string_view text, std::size_t indent) {
+  bool begun = false;
+  for (const std::string& part : wrap(text, width_ - 2 - indent)) {
+    line((begun ? std::string(indent, ' ') : std::string(first)) + part);
+    begun = true;
+  }
+}
+
+void Page::flow(std::string_view first, const std::vector<std::string>& items, std::size_t indent, Style look) {
+  std::string text(first);
+  std::size_t used = indent;
+  for (const std::string& item : items) {
+    if (used > indent && used + 2 + width_of(item) > width_ - 2) {
+      line(text);
+      text.assign(indent, ' ');
+      used = indent;
+    }
+    if (used > indent) text += "  ";
+    used += (used > indent ? 2 : 0) + width_of(item);
+    text += style(item, look);
+  }
+  line(text);
+}
+
+void Page::rows(const std::vector<std::vector<std::string>>& rows) {
+  const std::size_t space = width_ - 2;
+  std::size_t widest = 0;
+  std::size_t name = 0;
+  const std::vector<std::string> lines = columns(rows);
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    if (rows[r].size() == 1) continue;
+    widest = std::max(widest, width_of(lines[r]));
+    name = std::max(name, width_of(rows[r][0]));
+  }
+  const std::size_t over = widest - std::min(widest, space);
+  if (over == 0 || name >= over + kMinName || !rows[0][0].empty()) {
+    for (const std::string& each : columns(rows, space)) line(each);
+    return;
+  }
+  name = std::min(name, space / 3);
+  for (std::size_t r = 1; r < rows.size(); ++r) {
+    std::vector<std::string> items;
+    for (std::size_t c = 1; c < rows[r].size(); ++c) items.push_back(fmt::format("{} {}", rows[0][c], rows[r][c]));
+    if (items.empty()) {
+      line(rows[r][0]);
+    } else {
+      flow(pad_right(shorten(rows[r][0], name), name) + "  ", items, name + 2);
+    }
+  }
+}
+
 std::string escaped(std::string_view text) {
   std::string out;
   out.reserve(text.size());

@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <fmt/core.h>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/time.h"
@@ -34,6 +36,32 @@ std::string styled(std::string_view text, Style style, bool color);
 // others; a row of one cell is one line and widens no column. The first column is cut where the lines would be wider
 // than `width`. REQUIRES no empty row.
 std::vector<std::string> columns(const std::vector<std::vector<std::string>>& rows, std::size_t width = 1000);
+
+inline constexpr std::size_t kMinName = 12;  // columns of a name that a table cuts
+
+// A page of text that is being written, without a line that is wider than it.
+class Page {
+ public:
+  Page(std::size_t width, bool color) : color_(color), width_(width) {}
+
+  void heading(std::string_view title, std::string_view note = {});
+  void line(std::string_view text) { text_ += fmt::format("  {}\n", text); }
+  // At most as wide as the page: continued under its own beginning, `indent` columns further in.
+  void wrapped(std::string_view first, std::string_view text, std::size_t indent);
+  // Side by side with two spaces between, continued like wrapped().
+  void flow(std::string_view first, const std::vector<std::string>& items, std::size_t indent,
+            Style look = Style::kPlain);
+  // As columns(). A page too narrow for them has the cells of a row side by side, each with the head of its column.
+  void rows(const std::vector<std::vector<std::string>>& rows);
+  std::string style(std::string_view text, Style style) const { return styled(text, style, color_); }
+  std::size_t width() const { return width_; }
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+  bool color_;
+  std::size_t width_;
+};
 
 // Text from outside within XML and HTML.
 

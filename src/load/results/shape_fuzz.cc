@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "core/base/check.h"
-#include "load/results/shape.h"
+#include "load/results/database.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
   using namespace bellwether;

@@ -1,7 +1,6 @@
-#include "load/results/shape.h"
-
 #include <gtest/gtest.h>
 
+#include "load/results/database.h"
 #include "load/results/results_testing.h"
 
 namespace bellwether::results {

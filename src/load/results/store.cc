@@ -14,7 +14,6 @@
 #include "load/report/run_report.h"
 #include "load/results/database.h"
 #include "load/results/recorder.h"
-#include "load/results/shape.h"
 
 namespace bellwether::results {
 

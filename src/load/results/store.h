@@ -115,7 +115,7 @@ class Store {
   Result<Run> find(std::string_view name);
   // The result file of a run; for an aborted run it comes from the stored seconds. kNotFound: it runs.
   Result<std::string> document(const Run& run);
-  // The plan of its windows (load/results/shape.h).
+  // The plan of its windows (load/results/database.h).
   Result<plan::Plan> plan_of(const Run& run);
   // All intervals in their order, one after the other.
   class Visitor {

@@ -21,9 +21,9 @@
 #include "load/plan/plan.h"
 #include "load/vuser/prepared_step.h"
 #include "load/vuser/program.h"
+#include "load/vuser/render.h"
 #include "load/vuser/request_pages.h"
 #include "load/vuser/tokens.h"
-#include "load/vuser/values.h"
 
 namespace bellwether::vuser {
 

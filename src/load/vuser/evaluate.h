@@ -13,7 +13,6 @@
 #include "load/vuser/json_reader.h"
 #include "load/vuser/markup_reader.h"
 #include "load/vuser/render.h"
-#include "load/vuser/values.h"
 
 namespace re2 {
 class RE2;

@@ -6,7 +6,7 @@
 #include "core/base/check.h"
 #include "core/http1/error_kind.h"
 #include "load/plan/feeder.h"
-#include "load/vuser/targets.h"
+#include "load/vuser/request_maker.h"
 
 namespace bellwether::vuser {
 

@@ -25,7 +25,6 @@
 #include "load/vuser/evaluate.h"
 #include "load/vuser/render.h"
 #include "load/vuser/request_maker.h"
-#include "load/vuser/values.h"
 
 namespace bellwether::vuser {
 

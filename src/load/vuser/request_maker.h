@@ -7,9 +7,11 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/base/result.h"
 #include "core/http1/client.h"
+#include "core/runtime/runtime.h"
 #include "load/plan/plan.h"
 #include "load/vuser/render.h"
 
@@ -81,5 +83,15 @@ class RequestMaker {
   std::unique_ptr<http1::HeadMemory> heads_;
   bool mentions_time_;  // some of it is the wall clock
 };
+
+// Whether the servers of a plan can be reached, before its load starts.
+
+// Looks up the hosts of all requests, or their proxies, except hosts that only the run knows. With `connect`, it also
+// opens one connection to each, with TLS where the request uses it and no proxy. Error: the first failure, with its
+// URL. The timeouts are those of the requests. `plan` outlives the task.
+runtime::task<Status> check_targets(runtime::Runtime& runtime, const plan::Plan& plan, bool connect);
+
+// Those of the plan's `local_ips` that this machine has, by trying them. Error: it has none of them.
+Result<std::vector<runtime::IpAddress>> local_addresses(runtime::Runtime& runtime, const plan::Plan& plan);
 
 }  // namespace bellwether::vuser

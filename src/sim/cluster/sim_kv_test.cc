@@ -1,9 +1,8 @@
-#include "sim/cluster/sim_kv.h"
-
 #include <gmock/gmock.h>
 #include <optional>
 
 #include "core/runtime/scope.h"
+#include "sim/cluster/node_place.h"
 #include "sim/world.h"
 
 namespace bellwether::sim {

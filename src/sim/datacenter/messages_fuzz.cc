@@ -11,7 +11,7 @@
 #include "cluster/node/node_format.h"
 #include "cluster/register/codec.h"
 #include "cluster/vote/vote_codec.h"
-#include "cluster/wire/hello.h"
+#include "cluster/wire/handshake.h"
 #include "core/base/check.h"
 #include "core/message/description.h"
 #include "core/message/random.h"

@@ -7,7 +7,6 @@
 #include "core/base/check.h"
 #include "core/base/probe.h"
 #include "core/runtime/scope.h"
-#include "jobs/client/job_client.h"
 #include "jobs/client/job_follower.h"
 #include "jobs/dispatch/codec/bundle_codec.h"
 #include "load/aggregate/totals.h"

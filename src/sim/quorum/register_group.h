@@ -5,16 +5,166 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "cluster/register/acceptor.h"
+#include "cluster/register/owner.h"
+#include "cluster/register/set_change.h"
+#include "cluster/register/small.h"
 #include "core/base/check.h"
 #include "sim/group/group_network.h"
+#include "sim/group/group_work.h"
 #include "sim/group/kernel_world.h"
-#include "sim/quorum/register_node.h"
+#include "sim/group/record_disk.h"
+#include "sim/harness/faulty_world.h"
 
 namespace bellwether::sim {
+
+// A simulated node that keeps registers, owns them and changes the set of replicas: its state, and what it says.
+
+// The history of one simulated register, checked as it happens, and the rules that hold for it.
+
+using registers::Place;
+
+inline std::string show_place(Place place) { return fmt::format("{}.{}", place.fence.value(), place.write); }
+
+// A register with one owner at a time has a known order of writes: that of their places. This checks that the order
+// agrees with the time of the world.
+class RegisterChecker {
+ public:
+  // The operations known to have taken effect when an operation began.
+  struct Floor {
+    Place place;
+    Place origin;  // where the value was first written
+  };
+  RegisterChecker(FaultyWorld& world, std::string key) : world_(world), key_(std::move(key)) {}
+  Floor floor() const { return floor_; }
+
+  // A user's value goes out at a place; the adoption of an older one says the older one's.
+  void attempted(Place place, const std::string& value) {
+    const auto [known, first] = values_.try_emplace(place, value);
+    if (!first && known->second != value) fail("two values at " + show_place(place));
+    if (!value.empty()) origins_.try_emplace(value, place);
+  }
+  // A write, read or take-over that was asked for at `from` has been answered with this place and value.
+  void done(const std::string& what, bool is_write, const Floor& from, Place place, const std::string& value) {
+    const auto known = values_.find(place);
+    if (known == values_.end() || known->second != value) {
+      return fail(fmt::format("{} at {} has a value that was never written there", what, show_place(place)));
+    }
+    const auto found = origins_.find(value);
+    const Place origin = found == origins_.end() ? Place() : found->second;
+    if (place < from.place || (is_write && place == from.place)) {
+      fail(fmt::format("{} at {} although {} was done before it was asked for", what, show_place(place),
+                       show_place(from.place)));
+    }
+    if (origin < from.origin) {
+      fail(fmt::format("{} returns the value of {} although that of {} was written before the request", what,
+                       show_place(origin), show_place(from.origin)));
+    }
+    done_.insert(place);
+    floor_.place = std::max(floor_.place, place);
+    floor_.origin = std::max(floor_.origin, origin);
+  }
+  // An owner believes that every later owner sees this write.
+  void settled(Place place) {
+    if (place == Place() || done_.contains(place)) return;
+    fail(fmt::format("the write at {} counts as settled, but is not done", show_place(place)));
+  }
+  // I1: a fence has one owner.
+  void taken(uint32_t who, registers::JobFence fence) {
+    const bool first = fences_.try_emplace(fence.value(), who).second;
+    if (!first) fail(fmt::format("I1: a second owner under fence {}", fence.value()));
+  }
+
+ private:
+  void fail(const std::string& rule) { world_.fail(fmt::format("{} (register '{}')", rule, key_)); }
+
+  FaultyWorld& world_;
+  std::string key_;
+  std::map<Place, std::string> values_;
+  std::map<std::string, Place> origins_;
+  std::map<uint64_t, uint32_t> fences_;
+  std::set<Place> done_;
+  Floor floor_;
+};
+
+// The messages of registers, and the requests of replicas with their answers.
+struct RegisterWire {
+  uint32_t from = 0;
+  uint64_t set = 0;     // number of the sender's set of replicas
+  uint64_t number = 0;  // of a request; its answer repeats it
+  std::variant<registers::Ask, registers::Answer, registers::Freed, registers::SetIs, registers::ReadRecords,
+               registers::Records, registers::ReadSet, registers::SetState>
+      body;
+};
+
+// What a node writes to its disk.
+struct HasRead {
+  uint64_t set = 0;
+};
+using RegisterRow = std::variant<registers::KeepJob, registers::ReplicaSet, HasRead>;
+
+struct RegisterWritten {
+  RegisterRow row;
+  bool ok = true;
+};
+struct RegisterWish {
+  std::string key;
+  registers::OwnerEvent event;
+};
+struct RegisterTick {};
+using RegisterEvent =
+    std::variant<RegisterTick, RegisterWire, RegisterWish, RegisterWritten, registers::JobKept, registers::SetWish>;
+
+struct RegisterNode : GroupMember {
+  struct Operation {
+    bool write = false;
+    std::string value;
+    RegisterChecker::Floor floor;
+  };
+  // One register that this node owns, or wants to own.
+  struct Ownership {
+    registers::JobOwner owner;
+    RegisterChecker::Floor take_floor;
+    std::map<uint64_t, Operation> operations = {};
+    std::string known_value = {};  // that this node wrote or read last
+    Place known_place = {};
+    std::map<registers::MemberId, registers::Answer> promised = {};  // a mistake: of the last takeover
+  };
+  // A page of another's records on its way to the disk.
+  struct Page {
+    std::string source;
+    std::string last;
+    bool more = false;
+    bool answered = false;
+  };
+
+  registers::MemberId id;
+  std::string name;
+  bool lost = false;  // for good, with its disk
+  std::optional<registers::JobAcceptor> acceptor;
+  std::map<std::string, Ownership> owned;  // by key
+  std::vector<RegisterEvent> missed;
+  RecordDisk<RegisterRow> disk;
+
+  registers::ReplicaSet set;                      // the newest that it knows
+  registers::ReplicaSet kept;                     // and on its disk
+  uint64_t read = 0;                              // number of a set; it has read everything for that one, on its disk
+  std::map<std::string, std::string> read_after;  // by the replica that it reads from
+  std::set<std::string> read_from;                // everything
+  std::map<uint64_t, Page> pages;
+
+  std::optional<registers::SetChange> change;
+  bool change_is_over = false;
+
+  bool reads() const {
+    return set.joint() && read < set.number && std::binary_search(set.next.begin(), set.next.end(), name);
+  }
+};
 
 using registers::kSetKey;
 using registers::ReplicaSet;

@@ -1,5 +1,5 @@
 // What a node of another version of the protocol speaks: linked in the place of src/cluster/wire/protocol_version.cc.
-#include "cluster/wire/hello.h"
+#include "cluster/wire/handshake.h"
 
 namespace bellwether::wire {
 

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "cluster/wire/envelope.h"
-#include "cluster/wire/hello.h"
+#include "cluster/wire/handshake.h"
 #include "cluster/wire/identity.h"
 #include "cluster/wire/link/refusal_watch.h"
 #include "cluster/wire/rate_limit.h"

@@ -5,7 +5,7 @@
 #include "core/base/bytes.h"
 #include "core/base/encoding.h"
 #include "core/base/probe.h"
-#include "core/base/wall_text.h"
+#include "core/base/units.h"
 #include "election/store/disk/small_file.h"
 
 namespace bellwether::store {

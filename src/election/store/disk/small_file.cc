@@ -6,7 +6,7 @@
 
 #include "core/base/encoding.h"
 #include "core/base/probe.h"
-#include "core/base/wall_text.h"
+#include "core/base/units.h"
 #include "election/store/disk/disk_claim.h"
 
 namespace bellwether::store {

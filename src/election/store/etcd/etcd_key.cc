@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "election/store/etcd/etcd_json.h"
+#include "election/store/etcd/etcd_api.h"
 
 namespace bellwether::store {
 namespace {

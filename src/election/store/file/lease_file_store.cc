@@ -4,7 +4,6 @@
 
 #include "core/base/probe.h"
 #include "core/base/units.h"
-#include "core/base/wall_text.h"
 #include "election/store/disk/small_file.h"
 
 namespace bellwether::store {

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sys/file.h>
 
-#include "core/base/wall_text.h"
+#include "core/base/units.h"
 #include "election/store/disk/small_file.h"
 #include "election/store/disk/store_testing.h"
 #include "sim/sim_testing.h"

@@ -4,7 +4,7 @@
 #include <sys/file.h>
 #include <vector>
 
-#include "core/base/wall_text.h"
+#include "core/base/units.h"
 #include "election/store/disk/disk_claim.h"
 #include "election/store/disk/store_testing.h"
 #include "sim/sim_testing.h"

@@ -10,7 +10,7 @@
 #include <thread>
 #include <unistd.h>
 
-#include "core/base/wall_text.h"
+#include "core/base/units.h"
 #include "core/runtime/stream_testing.h"
 #include "core/runtime/temporary_testing.h"
 #include "election/elector.h"

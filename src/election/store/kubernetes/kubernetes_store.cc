@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "election/store/kubernetes/kube_api.h"
-#include "election/store/kubernetes/kube_lease.h"
 #include "election/store/web/web_client.h"
 
 namespace bellwether::store {

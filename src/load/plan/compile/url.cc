@@ -4,7 +4,6 @@
 
 #include "core/base/bytes.h"
 #include "core/base/encoding.h"
-#include "core/base/host_name.h"
 #include "core/base/host_port.h"
 #include "load/plan/compile/template.h"
 

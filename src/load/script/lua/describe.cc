@@ -6,9 +6,9 @@
 #include <lua.hpp>
 
 #include "core/yaml/section.h"
-#include "load/plan/script_scan.h"
+#include "load/plan/modules.h"
 #include "load/script/lua/host.h"
-#include "load/script/lua/prelude.h"
+#include "load/script/lua/lua_program.h"
 #include "load/script/lua/state.h"
 
 namespace bellwether::script::lua {

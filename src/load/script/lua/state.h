@@ -2,16 +2,18 @@
 // or byte code, and no files and processes unless they are permitted; no coroutines, since the engine has those of a
 // script.
 //
-// The compiler of LuaJIT is off: compiled code cannot be interrupted, and an endless loop must be stopped (watch.h).
+// The compiler of LuaJIT is off: compiled code cannot be interrupted, and an endless loop must be stopped.
 //
 // Of one thread.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 
 #include "core/base/result.h"
+#include "core/base/time.h"
 
 struct lua_State;
 
@@ -40,5 +42,22 @@ Status call(lua_State* state, int arguments);
 // "shop.lua:12: what" in two parts: 12 and "what". 0 when the message has no such beginning.
 int line_of(std::string_view message, std::string_view name);
 std::string_view without_place(std::string_view message, std::string_view name);
+
+// Ends endless loops. Between two waits a script has its thread for itself, and with it the load of a whole core. A
+// slice of more than kMaxSlice of processor time ends with an error.
+//
+// A timer of the thread's processor time looks a few times a second. The hot path only marks where a slice begins and
+// ends.
+
+inline constexpr Duration kMaxSlice = Duration::seconds(1);  // of processor time
+
+// A script runs from here to the end of the scope. Not nested.
+class Slice {
+ public:
+  explicit Slice(lua_State* state);
+  ~Slice();
+  Slice(const Slice&) = delete;
+  Slice& operator=(const Slice&) = delete;
+};
 
 }  // namespace bellwether::script::lua

@@ -11,7 +11,6 @@
 #include "core/base/overloaded.h"
 #include "load/plan/json_path.h"
 #include "load/script/native/declarations.h"
-#include "load/script/native/library.h"
 
 namespace bellwether::script::native {
 namespace {

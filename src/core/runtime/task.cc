@@ -1,4 +1,4 @@
-#include "core/runtime/frame_pool.h"
+#include "core/runtime/task.h"
 
 #include <memory>
 #include <vector>

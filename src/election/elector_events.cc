@@ -1,4 +1,4 @@
-#include "election/evidence.h"
+#include "election/elector_events.h"
 
 #include <utility>
 

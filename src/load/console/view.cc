@@ -1,4 +1,4 @@
-#include "load/console/view_maker.h"
+#include "load/console/view.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "cluster/register/replica_set.h"
+#include "cluster/register/small.h"
 
 #include <algorithm>
 
