@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from lib import product
-from lib.server import Served, response
+from lib.server import Served, Server, response
 
 SLOW_S = 1.5
 ONCE = "executor: per-vu-iterations"
@@ -69,6 +69,8 @@ thresholds:
   "http_req_failed{{method:POST}}": ["rate==0"]
   "http_req_duration{{expected_response:true}}": ["max<60000", "min>0"]
   "http_req_duration{{status:503,name:often}}": ["p(95)<60000"]
+  "http_req_receiving{{status:404,step:often}}": ["max<60000"]
+  "http_req_connecting{{status:0,method:PUT}}": ["max<60000"]
 """))
         self.assertEqual([each["metric"] for each in run.result["thresholds"] if not each["ok"]], [])
 
@@ -87,9 +89,12 @@ thresholds:
   "http_req_duration{{expected_response:true}}": ["max<{limit}"]
   "http_req_duration{{expected_response:false}}": ["min>{limit}"]
   "http_req_duration{{status:500}}": ["min>{limit}"]
+  "http_req_service{{status:500}}": ["min>{limit}"]
+  "http_req_waiting{{status:200}}": ["max<{limit}"]
+  "http_req_waiting{{expected_response:false}}": ["min>{limit}"]
   "http_req_duration{{name:a}}": ["max<{limit}"]
 """), code=product.THRESHOLDS)
-        self.assertEqual([each["ok"] for each in run.result["thresholds"]], [True, True, True, False])
+        self.assertEqual([each["ok"] for each in run.result["thresholds"]], [True] * 6 + [False])
 
     def test_a_selection_without_requests_has_no_duration(self):
         run = self.load(self.scenario(f"""
@@ -97,6 +102,26 @@ workflows: {{w: {{{ONCE}, steps: {{a: {{http: {{get: /}}}}}}}}}}
 thresholds: {{"http_req_duration{{status:503}}": ["max<1"], "http_reqs{{status:503}}": ["count<1"]}}
 """), code=product.NO_SAMPLES)
         self.assertEqual([each["ok"] for each in run.result["thresholds"]], [False, True])
+
+    # --- links ---
+
+    def test_a_value_at_the_begin_of_a_url_is_a_link(self):
+        with Server() as other:
+            links = {"far": other.url + "/x?a=b%20c#d", "near": "/y?z=1"}
+            self.answers["/first"] = response(json.dumps(links).encode())
+            self.load(self.scenario(f"""
+workflows:
+  w:
+    {ONCE}
+    steps:
+      first: {{http: {{get: /first}}, extract: {{far: {{json: $.far}}, near: {{json: $.near}}}}}}
+      far: {{after: first, http: {{get: "${{far}}"}}, check: {{status: 200}}}}
+      near: {{after: first, http: {{get: "${{near}}"}}, check: {{status: 200}}}}
+      part: {{after: first, http: {{get: "/in/${{near}}"}}}}
+"""))
+            self.assertEqual([request.target for request in other.requests], ["/x?a=b%20c"])
+        self.assertEqual(sorted(request.target for request in self.server.requests),
+                         ["/first", "/in/%2Fy%3Fz%3D1", "/y?z=1"])
 
     # --- expected statuses ---
 
