@@ -17,7 +17,7 @@
 #include "lead/drill/act_log.h"
 #include "load/report/write_file.h"
 #include "sim/cluster/cluster_world.h"
-#include "sim/datacenter/datacenter_world.h"
+#include "sim/datacenter/datacenter_worlds.h"
 #include "sim/leadership/leadership_world.h"
 #include "sim/membership/membership_world.h"
 #include "sim/quorum/quorum_world.h"

@@ -41,18 +41,22 @@ Duration age(WallTime now, WallTime seen) { return Duration::nanos(now.unix_ns -
 void PeerCache::succeeded(WallTime now, const HostPort& peer) {
   if (!is_storable(peer)) return;
   Peer& known = peers_[peer];
+  by_age_.erase({known.last_seen, peer});
+  by_age_.emplace(now, peer);
   known.last_seen = now;
   known.successes = std::min(known.successes + 1, settings_.successes_max);
-  bound();
+  if (peers_.size() > kMaxPeers) forget(peers_.find(by_age_.begin()->second));
 }
 
 void PeerCache::failed(const HostPort& peer) {
   const auto found = peers_.find(peer);
-  if (found != peers_.end() && --found->second.successes == 0) peers_.erase(found);
+  if (found != peers_.end() && --found->second.successes == 0) forget(found);
 }
 
 void PeerCache::evict_expired(WallTime now) {
-  std::erase_if(peers_, [&](const auto& entry) { return age(now, entry.second.last_seen) > settings_.keep; });
+  while (!by_age_.empty() && age(now, by_age_.begin()->first) > settings_.keep) {
+    forget(peers_.find(by_age_.begin()->second));
+  }
 }
 
 std::vector<HostPort> PeerCache::healthy(WallTime now) const { return select(now, true); }
@@ -70,10 +74,9 @@ std::vector<HostPort> PeerCache::select(WallTime now, bool healthy) const {
   return places;
 }
 
-void PeerCache::bound() {
-  if (peers_.size() <= kMaxPeers) return;
-  peers_.erase(std::min_element(peers_.begin(), peers_.end(),
-                                [](const auto& a, const auto& b) { return a.second.last_seen < b.second.last_seen; }));
+void PeerCache::forget(std::map<HostPort, Peer>::iterator peer) {
+  by_age_.erase({peer->second.last_seen, peer->first});
+  peers_.erase(peer);
 }
 
 std::string PeerCache::encode() const {
@@ -115,6 +118,7 @@ Result<PeerCache> PeerCache::decode(std::string_view text, PeerCacheSettings set
     if (!cache.peers_.emplace(*place, Peer{{static_cast<int64_t>(*seen) * kMillisecond}, kept}).second) {
       return broken("it lists a peer twice");
     }
+    cache.by_age_.emplace(cache.peers_.at(*place).last_seen, *place);
   }
 }
 

@@ -7,8 +7,10 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/host_port.h"
@@ -51,10 +53,11 @@ class PeerCache {
     uint32_t successes = 0;
   };
   std::vector<HostPort> select(WallTime now, bool healthy) const;
-  void bound();
+  void forget(std::map<HostPort, Peer>::iterator peer);
 
   PeerCacheSettings settings_;
   std::map<HostPort, Peer> peers_;
+  std::set<std::pair<WallTime, HostPort>> by_age_;  // by when they were seen last, the oldest first
 };
 
 }  // namespace bellwether::discovery

@@ -81,6 +81,16 @@ TEST(PeerCache, it_is_bounded_and_forgets_who_was_seen_longest_ago) {
   EXPECT_TRUE(PeerCache::decode(cache.encode()));
 }
 
+TEST(PeerCache, a_peer_that_is_seen_again_is_young_again) {
+  PeerCache cache;
+  cache.succeeded(at(0), {"again", 9000});
+  for (int i = 1; i < 256; ++i) cache.succeeded(at(i), {"host-" + std::to_string(i), 9000});
+  cache.succeeded(at(256), {"again", 9000});
+  cache.succeeded(at(257), {"new", 9000});
+  EXPECT_EQ(cache.size(), PeerCache::kMaxPeers);
+  EXPECT_EQ(cache.stale(at(100'000)).back().host, "host-2");
+}
+
 RC_GTEST_PROP(PeerCache, whatever_is_kept_is_read_back, (const std::vector<std::pair<std::string, uint16_t>>& peers)) {
   PeerCache cache;
   int64_t second = 0;

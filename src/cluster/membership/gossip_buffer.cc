@@ -4,52 +4,71 @@
 #include <cmath>
 
 namespace bellwether::membership {
+namespace {
+
+constexpr int kMaxMisses = 8;  // of one kind in a packet
+
+}  // namespace
 
 GossipBuffer::Pushed GossipBuffer::push(const Update& update) {
   forget(update.node);
-  Pushed result;
-  if (size_ == limit_) {
-    for (std::size_t kind = kUpdateKinds; kind-- > 0;) {
-      if (by_kind_[kind].empty()) continue;
-      by_kind_[kind].pop_back();
-      --size_;
-      result = {true, static_cast<UpdateKind>(kind)};
-      break;
-    }
-  }
-  auto entry = std::make_unique<Entry>(Entry{update.node, 0, {}});
-  entry->bytes.reserve(size_of(update));
-  PacketWriter(entry->bytes).update(update);
-  auto& entries = by_kind_[static_cast<std::size_t>(update.kind)];
-  entries.insert(entries.begin(), std::move(entry));
-  ++size_;
+  const Pushed result = size() == limit_ ? drop_last() : Pushed();
+  const auto kind = static_cast<std::size_t>(update.kind);
+  auto& by_sent = by_kind_[kind];
+  if (by_sent.empty()) by_sent.emplace_back();
+  Entry& entry = by_sent.front().emplace_front(Entry{update.node, {}, kind});
+  entry.bytes.reserve(size_of(update));
+  PacketWriter(entry.bytes).update(update);
+  places_.emplace(update.node, by_sent.front().begin());
   return result;
 }
 
-void GossipBuffer::forget(NodeId node) {
-  for (auto& entries : by_kind_) {
-    const auto found = std::find_if(entries.begin(), entries.end(), [&](const auto& e) { return e->node == node; });
-    if (found == entries.end()) continue;
-    entries.erase(found);
-    --size_;
-    return;
+GossipBuffer::Pushed GossipBuffer::drop_last() {
+  for (std::size_t kind = kUpdateKinds; kind-- > 0;) {
+    auto& by_sent = by_kind_[kind];
+    const auto last = std::find_if(by_sent.rbegin(), by_sent.rend(), [](const Entries& e) { return !e.empty(); });
+    if (last == by_sent.rend()) continue;
+    forget(last->back().node);
+    return {true, static_cast<UpdateKind>(kind)};
   }
+  return {};
+}
+
+void GossipBuffer::forget(NodeId node) {
+  const auto found = places_.find(node);
+  if (found == places_.end()) return;
+  const Entries::iterator entry = found->second;
+  places_.erase(found);
+  by_kind_[entry->kind][entry->sent].erase(entry);
 }
 
 int GossipBuffer::fill(std::string& out, std::size_t limit, int times, NodeId except) {
+  const std::size_t room = limit - std::min(limit, out.size());
   int count = 0;
-  for (auto& entries : by_kind_) {
-    bool sent = false;
-    for (const auto& entry : entries) {
-      if (entry->node == except || out.size() + entry->bytes.size() > limit) continue;
-      out += entry->bytes;
-      ++entry->sent;
-      ++count;
-      sent = true;
+  for (auto& by_sent : by_kind_) {
+    int misses = 0;
+    Entries risen;  // sent just now, and once less before
+    for (Entries& waiting : by_sent) {
+      Entries sent;
+      for (auto next = waiting.begin(); next != waiting.end() && misses < kMaxMisses;) {
+        const auto entry = next++;
+        if (entry->node == except || entry->bytes.size() > room) continue;
+        if (out.size() + entry->bytes.size() > limit) {
+          ++misses;
+          continue;
+        }
+        out += entry->bytes;
+        ++entry->sent;
+        ++count;
+        sent.splice(sent.end(), waiting, entry);
+      }
+      waiting.splice(waiting.begin(), risen);
+      risen.swap(sent);
     }
-    if (!sent) continue;
-    size_ -= std::erase_if(entries, [&](const auto& e) { return e->sent >= times; });
-    std::stable_sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) { return a->sent < b->sent; });
+    if (!risen.empty()) by_sent.push_back(std::move(risen));
+    for (; by_sent.size() > static_cast<std::size_t>(times); by_sent.pop_back()) {
+      for (const Entry& entry : by_sent.back()) places_.erase(entry.node);
+    }
   }
   return count;
 }

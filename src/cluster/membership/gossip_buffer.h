@@ -1,12 +1,14 @@
 // News that waits to be passed on. One entry a member, the newest. Each is sent a number of times that grows with the
 // logarithm of the group, then forgotten. Packets are filled by urgency (join, leave, alive, suspect, dead); within one
-// kind, the news sent least often goes first. Bounded: when full, the least urgent and most often sent news is dropped.
+// kind, the news sent least often goes first, and of that the one that came last. Bounded: when full, the least urgent
+// and most often sent news is dropped. A packet costs what it carries, however much waits.
 #pragma once
 
 #include <array>
 #include <cstdint>
-#include <memory>
+#include <list>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "cluster/membership/packet.h"
@@ -25,23 +27,27 @@ class GossipBuffer {
   Pushed push(const Update& update);
   void forget(NodeId node);
 
-  // Appends as many updates as fit below `limit` bytes of `out`, but not about `except`, and counts each as sent;
-  // those sent `times` times are forgotten. Returns how many were appended.
+  // Appends updates below `limit` bytes of `out`, but not about `except`, and counts each as sent; those sent `times`
+  // times are forgotten. When an update does not fit, it tries a few further ones of the kind. Returns how many were
+  // appended.
   int fill(std::string& out, std::size_t limit, int times, NodeId except);
 
-  bool empty() const { return size_ == 0; }
-  std::size_t size() const { return size_; }
+  bool empty() const { return places_.empty(); }
+  std::size_t size() const { return places_.size(); }
 
  private:
   struct Entry {
     NodeId node;
-    int sent = 0;
     std::string bytes;  // as it goes into a packet
+    std::size_t kind = 0;
+    std::size_t sent = 0;
   };
+  using Entries = std::list<Entry>;
+  Pushed drop_last();
+
   std::size_t limit_;
-  std::size_t size_ = 0;
-  // Each ordered by times sent, the least often first. Their order changes with nearly every packet.
-  std::array<std::vector<std::unique_ptr<Entry>>, kUpdateKinds> by_kind_;
+  std::array<std::vector<Entries>, kUpdateKinds> by_kind_;  // each by times sent, from 0
+  std::unordered_map<NodeId, Entries::iterator> places_;
 };
 
 // λ·⌈log10(n + 1)⌉, the number of times that each node of n passes an update on (SWIM, section 4.1, with the base that

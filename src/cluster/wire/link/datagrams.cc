@@ -34,7 +34,6 @@ Datagrams::Datagrams(runtime::Runtime& runtime, DatagramSettings settings, const
       session_(wire::SessionId::draw(runtime.wall_now(), runtime.prng())),
       cluster_(wire::cluster_hash(settings_.self.cluster, settings_.self.environment)),
       own_(wire::node_hash(settings_.self.node)),
-      known_(kKnownKeys),
       rate_(settings_.rate, runtime.prng().next()),
       replay_(settings_.peers_max, runtime.prng().fork()) {}
 
@@ -155,13 +154,15 @@ Refusal Datagrams::take(const Endpoint& from, MutableBytes datagram, EnvelopeHea
 // The key of a sender that has proven itself is kept, so that each of its datagrams does not cost a derivation.
 Refusal Datagrams::open(const EnvelopeHeader& header, MutableBytes datagram) {
   ++counts_.opened;
-  KnownKey& place = known_[header.session.tag() % kKnownKeys];
-  const bool known = place.used && place.header.kind == header.kind && place.header.key == header.key &&
-                     place.header.sender == header.sender && place.header.session == header.session;
+  const auto place = known_.find(header.session.tag());
+  const bool known = place != known_.end() && place->second.header.kind == header.kind &&
+                     place->second.header.key == header.key && place->second.header.sender == header.sender &&
+                     place->second.header.session == header.session;
   wire::Key key;
   if (known) {
-    key = place.key;
+    key = place->second.key;
   } else {
+    ++counts_.derived;
     const auto derived = wire::envelope_key(keyring_, header);
     if (!derived) return Refusal::kUnknownKey;
     key = *derived;
@@ -172,7 +173,9 @@ Refusal Datagrams::open(const EnvelopeHeader& header, MutableBytes datagram) {
     opener_.emplace(wire::Aead::Direction::kOpen, key);
   }
   if (!wire::open_envelope(*opener_, header, datagram)) return Refusal::kForged;
-  if (!known) place = {header, key, true};
+  if (known) return Refusal::kNone;
+  if (known_.size() >= settings_.peers_max) known_.clear();
+  known_.insert_or_assign(header.session.tag(), KnownKey{header, key});
   return Refusal::kNone;
 }
 

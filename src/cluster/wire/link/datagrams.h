@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "cluster/wire/envelope.h"
@@ -62,6 +63,7 @@ class Datagrams {
     uint64_t received = 0;    // authentic ones
     uint64_t received_bytes = 0;
     uint64_t opened = 0;      // tries to open one, in vain or not: the cost in crypto
+    uint64_t derived = 0;     // keys for that; each costs several times as much
     uint64_t challenges = 0;  // sent
     uint64_t sent_again = 0;  // because of a challenge
   };
@@ -88,9 +90,7 @@ class Datagrams {
   struct KnownKey {
     wire::EnvelopeHeader header;  // its key, sender and session made the key
     wire::Key key;
-    bool used = false;
   };
-  static constexpr std::size_t kKnownKeys = 256;
 
   runtime::Runtime& runtime_;
   DatagramSettings settings_;
@@ -104,7 +104,7 @@ class Datagrams {
   wire::KeyId sealing_with_ = 0;
   std::optional<wire::Aead> sealers_[2];  // of datagrams, of challenges
   std::optional<wire::Aead> opener_;
-  std::vector<KnownKey> known_;  // of senders that have proven themselves, by hash of the session
+  std::unordered_map<uint64_t, KnownKey> known_;  // of senders that have proven themselves, by tag of the session
   wire::RateLimiter rate_;
   wire::ReplayGuard replay_;
   std::map<runtime::Endpoint, Receiver> receivers_;

@@ -149,6 +149,7 @@ class DatagramsTest : public testing::Test {
 
   Hearer hearer_;
   Speaker speaker_;
+  std::vector<std::unique_ptr<Speaker>> crowd_;
   Eavesdropper eavesdropper_;
   sim::World world_{5};
   sim::Node& hearing_ = world_.add_node("hearing");
@@ -179,6 +180,22 @@ TEST_F(DatagramsTest, after_a_connection_there_is_no_challenge) {
   say("known");
   EXPECT_THAT(hearer_.heard, ElementsAre("known"));
   EXPECT_EQ(hearer_.refusals.counts().total(), 0U);
+}
+
+TEST_F(DatagramsTest, the_keys_of_many_senders_are_derived_once) {
+  constexpr std::size_t kSpeakers = 400;
+  hearing_.start(&hear, &hearer_);
+  for (std::size_t i = 0; i < kSpeakers; ++i) {
+    const std::string name = "speaker" + std::to_string(i);
+    auto& one = *crowd_.emplace_back(std::make_unique<Speaker>());
+    one.to = speaker_.to;
+    one.settings.self = test_node(name, Role::kWorker).self.identity;
+    one.says = {"one", "two", "three"};
+    world_.add_node(name).start(&speak, &one);
+  }
+  world_.run_for(Duration::seconds(1));
+  EXPECT_EQ(hearer_.datagrams->counts().received, 3 * kSpeakers);
+  EXPECT_EQ(hearer_.datagrams->counts().derived, kSpeakers);
 }
 
 TEST_F(DatagramsTest, what_the_network_repeats_is_heard_once) {
