@@ -53,10 +53,10 @@ const char* to_string(Degradation level);
 Degradation degradation_of(int health_score, double lag_ratio);
 
 struct DegradedConduct {
-  double stretch = 1;            // of timeouts and intervals
-  double skipped_probes = 0;     // the share of probes left out; suspects and the watched neighbour are always probed
-  int gossip_fanout_less = 0;    // this many fewer peers a round, but at least one
-  std::size_t piggyback = 1400;  // bytes of a packet that news may fill
+  double stretch = 1;          // of timeouts and intervals
+  double skipped_probes = 0;   // the share of probes left out; suspects and the watched neighbour are always probed
+  int gossip_fanout_less = 0;  // this many fewer peers a round, but at least one
+  std::size_t piggyback = kMaxDatagram;  // bytes of a packet that news may fill
   bool consider_step_down = false;
   bool must_step_down = false;
   bool refuse_new_work = false;

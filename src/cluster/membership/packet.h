@@ -81,7 +81,7 @@ struct Update {
 inline constexpr uint32_t kMaxIncarnation = 0xfffffff0;
 
 inline constexpr uint8_t kPacketVersion = 1;
-inline constexpr std::size_t kMaxDatagram = 1400;
+inline constexpr std::size_t kMaxDatagram = 1330;  // the text of a sealed datagram of 1,400 bytes
 inline constexpr std::size_t kMaxName = 64;
 inline constexpr std::size_t kMaxMeta = 255;
 inline constexpr std::size_t kMaxState = 512;

@@ -30,6 +30,7 @@ MembershipDriver::MembershipDriver(runtime::Runtime& runtime, link::Datagrams& d
       router_(router),
       listener_(listener),
       kernel_(std::move(config), directory_, seed) {
+  check(datagrams_.text_max() >= kMaxDatagram, "a packet of membership fits into a datagram");
   router_.connect(message_type::kMembershipStream, *this);
 }
 
