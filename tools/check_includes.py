@@ -76,11 +76,13 @@ ROOMS = [
     ("src/jobs/dispatch/codec/*", "dispatch_codec",
      "message proto register dispatch ingest codec resilience wire scenario plan election base", True),
     ("src/jobs/dispatch/*", "dispatch", "plan resilience election base", True),
+    ("src/jobs/files/*", "files", "dispatch_codec dispatch cluster/ core/", False),
     ("src/jobs/assignment/*", "assignment", "dispatch_codec dispatch cluster/ load/ core/", False),
-    ("src/jobs/worker/*", "worker", "assignment dispatch_codec dispatch ingest load/ cluster/ election/ core/", False),
-    ("src/jobs/manager/*", "manager", "dispatch_codec dispatch ingest load/ cluster/ election/ core/", False),
-    ("src/jobs/roles/*", "roles", "manager worker assignment dispatch_codec dispatch ingest load/ cluster/ election/"
-     " core/", False),
+    ("src/jobs/worker/*", "worker", "files assignment dispatch_codec dispatch ingest load/ cluster/ election/ core/",
+     False),
+    ("src/jobs/manager/*", "manager", "files dispatch_codec dispatch ingest load/ cluster/ election/ core/", False),
+    ("src/jobs/roles/*", "roles", "files manager worker assignment dispatch_codec dispatch ingest load/ cluster/"
+     " election/ core/", False),
     ("src/jobs/client/*", "client_of_jobs", "dispatch_codec dispatch ingest load/ cluster/ election/ core/", False),
 
     ("src/lead/context_driver/*", "context_driver", "lead cluster/ election/ core/", False),

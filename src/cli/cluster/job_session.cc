@@ -308,7 +308,15 @@ int run_on_cluster(const plan::Bundled& bundled, const ClusterOptions& cluster, 
   if (!opened) return opened.error();
   client::Client& client = **opened;
   Watcher watcher(options.ui);
-  auto job = Inside::submit(client, bundled, {.id = {}, .seed = seed}, &watcher, watcher.totals_listener());
+  auto told = std::chrono::steady_clock::now();
+  const auto on_upload = [&](const std::string& path, uint64_t have, uint64_t size) {
+    const auto now = std::chrono::steady_clock::now();
+    if (options.ui == Ui::kNone || now - told < std::chrono::seconds(1)) return;
+    told = now;
+    std::fprintf(stderr, "uploading data file '%s': %d %%\n", printable(path).c_str(),
+                 static_cast<int>(static_cast<double>(have) / static_cast<double>(size) * 100));
+  };
+  auto job = Inside::submit(client, bundled, {.id = {}, .seed = seed}, &watcher, watcher.totals_listener(), on_upload);
   if (!job) return complain(options.verb, job.error().message, kExitAway);
   if (options.ui != Ui::kNone)
     std::fprintf(stderr, "job %s, given to %s\n", job->id().c_str(), client.answered_by().c_str());

@@ -2,6 +2,7 @@
 // source of each.
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <memory>
@@ -18,6 +19,7 @@
 #include "cluster/node/node_supplies.h"
 #include "core/runtime/epoll/signals.h"
 #include "jobs/assignment/assignment_process.h"
+#include "jobs/client/scenario_files.h"
 #include "jobs/dispatch/codec/bundle_codec.h"
 #include "jobs/dispatch/codec/messages_codec.h"
 #include "jobs/roles/job_roles.h"
@@ -204,8 +206,16 @@ CLI::App* add_node_verb(CLI::App& parent, int& exit_code, const std::shared_ptr<
 
 constexpr uint64_t kShareDescriptors = 1 << 20;
 
-Result<plan::Plan> plan_of_bytes(std::string_view bytes) {
-  BW_TRY(const auto bundle, dispatch::decode_bundle(bytes));
+Result<plan::Plan> plan_of_bytes(std::string_view bytes, const std::vector<node::ChildFile>& files) {
+  BW_TRY(auto bundle, dispatch::decode_bundle(bytes));
+  if (auto* const record = std::get_if<scenario::RecordedScenario>(&bundle)) {
+    for (const auto& [question, file] : record->apart) {
+      const auto at =
+          std::find_if(files.begin(), files.end(), [&](const auto& one) { return one.sha256 == file.sha256; });
+      if (at == files.end()) return fail(Errc::kNotFound, "the data file '{}' was not handed over", question.path);
+      record->views.emplace(question, client::detail::view_whole_file(at->path, question.bytes_max));
+    }
+  }
   return plan::plan_of(bundle);
 }
 

@@ -230,14 +230,15 @@ Layout make_layout(const Shape& shape, uint16_t base_port) {
 
 std::string settings_of(const Layout& layout, const LocalNode& node, const std::string& folder) {
   std::string text = common_settings(layout, node.name, folder);
-  text += fmt::format("role: {}\ndatacenter: {}\nlisten: {}\nhttp: 127.0.0.1:{}\n", wire::to_string(node.role),
-                      node.datacenter, node.address(), node.http_port);
+  text +=
+      fmt::format("role: {}\ndatacenter: {}\nlisten: {}\nhttp: 127.0.0.1:{}\ndata: {}\n", wire::to_string(node.role),
+                  node.datacenter, node.address(), node.http_port, quoted(fmt::format("{}/{}", folder, node.name)));
   if (node.role == wire::Role::kManager) {
     std::string voters;
     for (const LocalNode& one : layout.nodes) {
       if (one.role == wire::Role::kManager) voters += (voters.empty() ? "" : ", ") + one.name;
     }
-    text += fmt::format("voters: [{}]\ndata: {}\n", voters, quoted(fmt::format("{}/{}", folder, node.name)));
+    text += fmt::format("voters: [{}]\n", voters);
     return text;
   }
   if (layout.shape.cores > 0) text += fmt::format("cores: {}\n", layout.shape.cores);

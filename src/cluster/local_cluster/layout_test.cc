@@ -44,6 +44,7 @@ TEST(Layout, nodes_have_names_places_and_settings_that_a_node_reads) {
   EXPECT_EQ(w1.datacenter, "dc1");
   EXPECT_FALSE(w1.votes());
   EXPECT_EQ(w1.secret_file, "/f/secret");
+  EXPECT_EQ(w1.data, "/f/w1");
   EXPECT_EQ(w1.trust_keys, "");
 }
 

@@ -95,7 +95,7 @@ class Assignment final : public LoadGroup::Listener {
   }
 
   Status prepare(const ChildOrder& order) {
-    BW_TRY(plan_, plan_of_(order.bundle));
+    BW_TRY(plan_, plan_of_(order.bundle, order.files));
     if (order.workflow >= plan_->workflows.size()) {
       return fail(Errc::kInvalid, "the order is for workflow {}, but the plan has {} workflows", order.workflow,
                   plan_->workflows.size());

@@ -33,6 +33,10 @@ constexpr Rule kToldText = cut(kMaxAssignmentText);
 // --- to the child ----------------------------------------------------------------------------------------------------
 
 template <>
+constexpr auto kDescription<ChildFile> = describe<ChildFile>("a data file", field<&ChildFile::sha256>(1, text(64, 1)),
+                                                             field<&ChildFile::path>(2, text(kMaxAssignmentText, 1)));
+
+template <>
 constexpr auto kDescription<ChildOrder> = describe<ChildOrder, &wrong_parts>(
     "an order of an assignment", field<&ChildOrder::bundle>(1, text(node::kMaxBundleBytes)),
     field<&ChildOrder::workflow>(2), field<&ChildOrder::first>(3),
@@ -40,7 +44,8 @@ constexpr auto kDescription<ChildOrder> = describe<ChildOrder, &wrong_parts>(
     field<&ChildOrder::of>(5, between(1U, kPartsOfAll)),
     field<&ChildOrder::cpus>(6, list(kMaxAssignmentThreads, between(0, kProcessors - 1))), field<&ChildOrder::seed>(7),
     field<&ChildOrder::given>(8, list(plan::kMaxProvided)), field<&ChildOrder::trusted>(9, list(signature::kMaxKeys)),
-    field<&ChildOrder::iterations>(10), field<&ChildOrder::vus>(11));
+    field<&ChildOrder::iterations>(10), field<&ChildOrder::vus>(11),
+    field<&ChildOrder::files>(12, list(kMaxChildFiles)));
 
 template <>
 constexpr auto kDescription<ChildBegin> =

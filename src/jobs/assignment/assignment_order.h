@@ -29,6 +29,13 @@ inline constexpr std::size_t kMaxAssignmentText = 16 << 10;  // of an error or a
 
 // --- to the child ----------------------------------------------------------------------------------------------------
 
+// A data file beside the bundle, on the disk of the worker.
+struct ChildFile {
+  std::string sha256;
+  std::string path;
+  bool operator==(const ChildFile&) const = default;
+};
+inline constexpr std::size_t kMaxChildFiles = 200;
 // Parts [first, first + count) of a workflow that was cut into `of`, with one thread each.
 struct ChildOrder {
   std::string bundle;  // the inputs of the plan, in the form that the PlanOf of assignment_main() reads
@@ -44,6 +51,7 @@ struct ChildOrder {
   std::optional<uint64_t> iterations = std::nullopt;
   // Users that the workflow is to have in all its parts, if it is externally controlled.
   std::optional<uint32_t> vus = std::nullopt;
+  std::vector<ChildFile> files = {};
   bool operator==(const ChildOrder&) const = default;
 };
 // See vuser::Engine::run().

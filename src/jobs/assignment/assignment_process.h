@@ -105,8 +105,8 @@ class ChildAssignments final : public AssignmentFactory {
 // ends at once when its worker is gone, because no other process would get its measurements. Signals of a terminal do
 // not end it; the worker decides.
 
-// Makes the plan of an order's bundle; an error names the fault.
-using PlanOf = Result<plan::Plan> (*)(std::string_view bundle);
+// Makes the plan of an order's bundle and of the files beside it; an error names the fault.
+using PlanOf = Result<plan::Plan> (*)(std::string_view bundle, const std::vector<ChildFile>& files);
 
 // The whole life of the process. Takes ownership of the descriptors: of the socket, and of the page with its permit
 // (assignment_socket.h), -1 without one: its load needs no permit then. Error: the other end of the socket is no

@@ -41,7 +41,7 @@ std::string number_of_twin() {
   return std::to_string(twin);
 }
 
-Result<plan::Plan> plan_of_test(std::string_view bundle) {
+Result<plan::Plan> plan_of_test(std::string_view bundle, const std::vector<ChildFile>&) {
   if (bundle == kExit) ::_exit(3);
   if (bundle == kSayGarbage) say_and_wait("GET / HTTP/1.1\r\n");
   if (bundle == kSayTooEarly) say_and_wait(std::string_view("\0\0\0\7\x12\5\x10\1\x1a\1x", 11));

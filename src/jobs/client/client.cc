@@ -1,8 +1,12 @@
 #include "bellwether/client.h"
 
+#include <algorithm>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "core/base/encoding.h"
+#include "core/base/units.h"
 #include "jobs/client/client_engine.h"
 #include "jobs/client/client_following.h"
 #include "jobs/client/client_format.h"
@@ -71,6 +75,10 @@ Outcome<Job> followed(Outcome<Job> job, const Listener* listener) {
   return job;
 }
 
+// An upload that stands still: managers copy it among themselves, or cannot.
+constexpr std::chrono::seconds kMaxCopying{60};
+constexpr std::chrono::milliseconds kMinChunkApart{22};  // within a client's rate limit
+
 // Of ids that are drawn for one job.
 constexpr int kMaxIds = 4;
 bool is_used_up(const bellwether::Result<dispatch::Response>& answer) {
@@ -80,6 +88,40 @@ bool is_used_up(const bellwether::Result<dispatch::Response>& answer) {
 // Of a submission without an answer: whether a manager may have accepted it.
 bool perhaps_taken(const bellwether::Error& why) {
   return why.code == Errc::kExhausted || why.code == Errc::kTimeout || why.code == Errc::kReset;
+}
+
+// To the leader, chunk by chunk, until a majority of the managers has it: another leader says how much it has.
+Outcome<Done> upload(detail::Engine& engine, const dispatch::FileBeside& from,
+                     detail::Inside::UploadListener listener) {
+  const std::string_view bytes = from.view.bytes;
+  dispatch::PutFile chunk{from.file, 0, {}};
+  auto moved = std::chrono::steady_clock::now();
+  auto next = moved;
+  for (uint64_t before = 0;;) {
+    auto state = ask<dispatch::FileState>(engine, chunk, engine.patience() * 2);
+    if (!state) {
+      Error why = state.error();
+      why.message = fmt::format("the job was not submitted: the data file '{}' ({}) was not uploaded: {}",
+                                printable(from.path), format_bytes(static_cast<double>(bytes.size())), why.message);
+      return why;
+    }
+    if (listener) listener(from.path, state->have, bytes.size());
+    if (state->have == bytes.size() && state->kept) return Done{};
+    const auto now = std::chrono::steady_clock::now();
+    if (state->have != before) moved = now;
+    before = state->have;
+    if (now - moved > kMaxCopying) {
+      return Error{Code::kUnavailable,
+                   fmt::format("the job was not submitted: no majority of the managers keeps the data file '{}' ({}): "
+                               "their logs say why",
+                               printable(from.path), format_bytes(static_cast<double>(bytes.size()))),
+                   {}};
+    }
+    chunk.offset = std::min<uint64_t>(state->have, bytes.size());
+    chunk.bytes = bytes.substr(chunk.offset, dispatch::kMaxFileChunk);
+    std::this_thread::sleep_until(next);
+    next = std::max(next, std::chrono::steady_clock::now() - kMinChunkApart) + kMinChunkApart;
+  }
 }
 
 }  // namespace
@@ -218,12 +260,17 @@ std::string Client::answered_by() const { return engine_->answered_by(); }
 namespace bellwether::client::detail {
 
 Outcome<Job> Inside::submit(Client& client, const plan::Bundled& bundled, const Submission& submission,
-                            Listener* listener, std::optional<TotalsListener> totals) {
+                            Listener* listener, std::optional<TotalsListener> totals, UploadListener uploads) {
   const std::shared_ptr<Engine>& engine = client.engine_;
   if (engine->on_own_thread()) return in_callback();
   if (const auto vouched = plan::check_signatures(bundled.plan); !vouched) return error_of(vouched.error());
-  auto bytes = dispatch::encode_bundle(bundled.bundle);
+  std::vector<dispatch::FileBeside> beside;
+  auto bytes = dispatch::encode_bundle(bundled.bundle, &beside);
   if (!bytes) return Error{Code::kInvalid, bytes.error().message, {}};
+  for (const dispatch::FileBeside& file : beside) {
+    const auto uploaded = upload(*engine, file, uploads);
+    if (!uploaded) return uploaded.error();
+  }
   dispatch::Submit message;
   message.job = submission.id.empty() ? drawn_id(*engine) : submission.id;
   message.by = engine->by();

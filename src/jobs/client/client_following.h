@@ -186,9 +186,11 @@ class Following final {
 // Interfaces for the commands of this product beside bellwether/client.h: scenarios that were read already, and the
 // totals behind their screens and reports.
 struct Inside {
+  // Bytes of a data file that the managers have, after each chunk.
+  using UploadListener = Callback<void(const std::string& path, uint64_t have, uint64_t size)>;
   // Both give a job that is not followed yet.
   static Outcome<Job> submit(Client& client, const plan::Bundled& bundled, const Submission& submission,
-                             Listener* listener, std::optional<TotalsListener> totals);
+                             Listener* listener, std::optional<TotalsListener> totals, UploadListener uploads = {});
   static Outcome<Job> attach(Client& client, const std::string& job, Listener* listener,
                              std::optional<TotalsListener> totals);
   // From now on the listeners are called.

@@ -38,6 +38,13 @@ std::vector<uint32_t> parts_of(const PartRange& range) {
 std::string_view to_string(AssignmentOutcome outcome) { return kOutcomes.at(static_cast<std::size_t>(outcome)); }
 std::string_view to_string(AssignmentPhase phase) { return kPhases.at(static_cast<std::size_t>(phase)); }
 
+Duration reading_time(const std::vector<FileRef>& files) {
+  constexpr uint64_t kBytesASecond = 50 << 20;
+  uint64_t bytes = 0;
+  for (const FileRef& file : files) bytes += std::min(file.size, uint64_t{1} << 40);
+  return Duration::seconds(static_cast<int64_t>(bytes / kBytesASecond));
+}
+
 std::string seconds_text(Duration span) {
   std::string text = std::to_string((span.ms() + 99) / 100);
   if (text.size() == 1) text.insert(text.begin(), '0');

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/file_ref.h"
 #include "core/base/strong_id.h"
 #include "core/base/time.h"
 #include "election/epoch.h"
@@ -94,8 +95,13 @@ struct AssignmentOrder {
   std::vector<Witness> witnesses = {};  // of the job
   uint64_t witnesses_since = 0;         // the higher one is the newer; 0: the worker may know newer ones
   uint64_t life = 0;                    // of the worker that it is meant for; 0: older owners do not say
+  std::vector<FileRef> files = {};      // data files beside the bundle, which the worker fetches from managers
   bool operator==(const AssignmentOrder&) const = default;
 };
+
+inline constexpr std::size_t kMaxFilesBeside = 200;  // of one bundle
+// How long a process may take, in addition, to read these files before it can begin: at 50 MiB a second.
+Duration reading_time(const std::vector<FileRef>& files);
 
 // "5.0 s", rounded up.
 std::string seconds_text(Duration span);

@@ -134,7 +134,8 @@ struct LiveMessage {
 
 // --- a manager to workers --------------------------------------------------------------------------------------------
 
-// Prepare this assignment. Answered by Noted when it can begin.
+// Prepare this assignment. Answered by Noted when it can begin; by FileState, at once, if the worker fetches files for
+// it: offer it again a little later.
 struct Offer {
   AssignmentOrder order;
   bool operator==(const Offer&) const = default;
@@ -247,6 +248,39 @@ struct RenewMessage {
   AssignmentId first;  // of those that it runs
   Duration permit;
   bool operator==(const RenewMessage&) const = default;
+};
+
+// --- data files that travel beside a bundle --------------------------------------------------------------------------
+
+inline constexpr std::size_t kMaxFileChunk = std::size_t{480} << 10;  // with its envelope one message
+
+// The next chunk of a file, from a client to the leader; without bytes a question. Answered by FileState, from which
+// the client goes on.
+struct PutFile {
+  FileRef file;
+  uint64_t offset = 0;
+  std::string bytes;
+  bool operator==(const PutFile&) const = default;
+};
+// A manager to others: keep this file for a job, and fetch it from the sender. Answered by FileState.
+struct KeepFile {
+  FileRef file;
+  bool operator==(const KeepFile&) const = default;
+};
+// A worker or a manager to managers. Answered by FileChunk, without bytes if the receiver has no more of it yet.
+struct FetchFile {
+  FileRef file;
+  uint64_t offset = 0;
+  bool operator==(const FetchFile&) const = default;
+};
+struct FileState {
+  uint64_t have = 0;  // bytes from the beginning that the sender has
+  bool kept = false;  // a majority of the managers that keep jobs has the whole file
+  bool operator==(const FileState&) const = default;
+};
+struct FileChunk {
+  std::string bytes;
+  bool operator==(const FileChunk&) const = default;
 };
 
 // --- a client to managers, and a manager to the owner of the job -----------------------------------------------------
@@ -423,11 +457,12 @@ inline constexpr std::size_t kRefusalKinds = 9;
 std::string_view to_string(Refusal::Kind kind);
 Refusal refusal(Refusal::Kind kind, std::string why, Duration again_after = Duration::zero());
 
-using JobMessage = std::variant<WorkerReport, WindowMessage, EndMessage, LiveMessage, Offer, BundleMessage,
-                                BeginMessage, StopMessage, AdoptMessage, RetireMessage, Submit, Watch, ListJobs, Cancel,
-                                FetchBundle, ListWorkers, ListDatacenters, TakeOverMessage, HandOverMessage,
-                                ExtendMessage, WatchLive, Scale, ScaleMessage, DenyMessage, RenewMessage>;
+using JobMessage =
+    std::variant<WorkerReport, WindowMessage, EndMessage, LiveMessage, Offer, BundleMessage, BeginMessage, StopMessage,
+                 AdoptMessage, RetireMessage, Submit, Watch, ListJobs, Cancel, FetchBundle, ListWorkers,
+                 ListDatacenters, TakeOverMessage, HandOverMessage, ExtendMessage, WatchLive, Scale, ScaleMessage,
+                 DenyMessage, RenewMessage, PutFile, KeepFile, FetchFile>;
 using Response = std::variant<Noted, Refusal, Applied, Adopted, Submitted, Watched, JobList, BundleMessage, WorkerList,
-                              DatacenterList, MoreTime, LiveNews, Denied>;
+                              DatacenterList, MoreTime, LiveNews, Denied, FileState, FileChunk>;
 
 }  // namespace bellwether::dispatch

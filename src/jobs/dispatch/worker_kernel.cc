@@ -159,7 +159,7 @@ WorkerKernel::Answered WorkerKernel::known(Job& job, Assignment& assignment, con
   workflow.highest = std::max(workflow.highest, attempt_of(order.fence, order.assignment));
   if (!assignment.has_begun) {
     assignment.order.base_second = order.base_second;
-    assignment.begin_by = now_ + assignment.order.isolation_limit;
+    assignment.begin_by = now_ + assignment.order.isolation_limit + reading_time(order.files);
   }
   if (assignment.phase == AssignmentPhase::kPreparing) {
     if (assignment.waiting.size() >= kMaxWaiting) {
@@ -214,7 +214,7 @@ WorkerKernel::Answered WorkerKernel::admit(Job& job, const AssignmentOrder& orde
   assignment.waiting.push_back(ticket);
   assignment.core_of_part = std::move(*cores);
   assignment.bundle = bundle;
-  assignment.begin_by = now_ + order.isolation_limit;
+  assignment.begin_by = now_ + order.isolation_limit + reading_time(order.files);
   changed_ = true;
   out.push_back(Start{{order.job, order.assignment}, order, assignment.core_of_part, std::move(bundle)});
   return std::nullopt;

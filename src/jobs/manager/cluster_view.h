@@ -23,6 +23,8 @@ class ClusterView {
   virtual bool leads() const = 0;
   // This node is one of the managers that keep jobs; they change.
   virtual bool keeps_jobs() const = 0;
+  // The managers that keep jobs, live or not.
+  virtual std::vector<std::string> keepers() const = 0;
   // The live ones, including this one, by name.
   virtual std::vector<std::string> manager_names() const = 0;
   // Known to be dead or to have left; false for a node that never reported.

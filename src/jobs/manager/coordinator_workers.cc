@@ -22,6 +22,8 @@ namespace {
 constexpr Duration kOfferLimit = Duration::seconds(10);  // the worker prepares the scenario meanwhile
 constexpr Duration kTellLimit = Duration::seconds(2);
 constexpr Duration kTellAgain = Duration::millis(100);
+constexpr Duration kFetchAgain = Duration::millis(200);
+constexpr Duration kReadyEvery = Duration::seconds(10);
 constexpr Duration kBeginFor = Duration::seconds(10);
 constexpr Duration kStopFor = Duration::seconds(30);
 constexpr Duration kRetireFor = Duration::minutes(2);
@@ -67,23 +69,51 @@ task<void> JobCoordinator::offer(JobCoordinator* self, AssignmentId id) {
   const dispatch::AssignmentRecord* assignment = self->job_->find(id);
   if (assignment == nullptr || assignment->state != dispatch::AssignmentState::kOffered || !self->owned_) co_return;
   const std::string worker = assignment->worker;
-  const dispatch::Offer message{self->job_->order(id, self->handle_->fence())};
-  auto answer = co_await self->tell(worker, message, kOfferLimit);
-  const Refusal* refusal = refusal_of(answer);
-  if (refusal != nullptr && refusal->kind == Refusal::Kind::kUnknown && !self->closing_) {
-    // It does not have the inputs of the plan.
-    const dispatch::BundleMessage bundle{self->id_, message.order.bundle, self->bundle_};
-    auto given = co_await self->tell(worker, bundle, kOfferLimit);
-    if (is_noted(given)) {
-      auto again = co_await self->tell(worker, message, kOfferLimit);
-      answer = std::move(again);
-    } else {
-      answer = std::move(given);
-    }
-  }
+  dispatch::Offer message{self->job_->order(id, self->handle_->fence())};
+  message.order.files = self->files_;
+  const auto answer = co_await self->offer_until_answered(id, worker, message);
   if (self->closing_ || !self->owned_) co_return;
   self->step(
       [&](Instant at, JobEffects& out) { self->job_->offered(at, id, meaning_of(answer), words_of(answer), out); });
+  if (is_noted(answer) && !self->files_.empty()) co_await self->keep_ready(id, worker, std::move(message));
+}
+
+task<Result<dispatch::Response>> JobCoordinator::offer_until_answered(AssignmentId id, std::string worker,
+                                                                      dispatch::Offer message) {
+  const Duration most = kOfferLimit + dispatch::reading_time(files_);
+  bool given = false;
+  while (true) {
+    auto answer = co_await tell(worker, message, most);
+    if (closing_ || !owned_) co_return answer;
+    const Refusal* const refusal = refusal_of(answer);
+    if (refusal != nullptr && refusal->kind == Refusal::Kind::kUnknown && !std::exchange(given, true)) {
+      // It does not have the inputs of the plan.
+      const dispatch::BundleMessage bundle{id_, message.order.bundle, bundle_};
+      auto taken = co_await tell(worker, bundle, kOfferLimit);
+      if (!is_noted(taken)) co_return taken;
+      continue;
+    }
+    if (!answer || !std::holds_alternative<dispatch::FileState>(*answer)) co_return answer;
+    const dispatch::AssignmentRecord* const assignment = job_->find(id);
+    if (assignment == nullptr || assignment->state != dispatch::AssignmentState::kOffered) {
+      co_return fail(Errc::kCancelled, "it is not offered any more");
+    }
+    step([&](Instant at, JobEffects&) { job_->preparing(at, id); });
+    co_await parts_.runtime.sleep(kFetchAgain, scope_.cancellation());
+  }
+}
+
+// An assignment that is ready waits for those whose workers still fetch: longer than a worker waits without a message.
+task<void> JobCoordinator::keep_ready(AssignmentId id, std::string worker, dispatch::Offer message) {
+  while (true) {
+    co_await parts_.runtime.sleep(kReadyEvery, scope_.cancellation());
+    if (closing_ || !owned_) co_return;
+    const dispatch::AssignmentRecord* const assignment = job_->find(id);
+    if (assignment == nullptr || assignment->state != dispatch::AssignmentState::kReady) co_return;
+    step([&](Instant at, JobEffects&) { job_->preparing(at, id); });
+    const auto answer = co_await tell(worker, message, kTellLimit);
+    static_cast<void>(answer);  // its reports say whether it is still there
+  }
 }
 
 template <class Make, class Take>

@@ -52,6 +52,7 @@ Status JobCoordinator::make_plan(std::string bundle) {
   BW_TRY(auto decoded, dispatch::decode_bundle(bundle));
   BW_TRY(auto plan, plan::plan_of(decoded));
   bundle_ = std::move(bundle);
+  files_ = dispatch::files_beside(decoded);
   plan_ = std::make_unique<plan::Plan>(std::move(plan));
   return {};
 }
@@ -59,6 +60,7 @@ Status JobCoordinator::make_plan(std::string bundle) {
 dispatch::JobRules JobCoordinator::rules() const {
   dispatch::JobRules rules = settings_.rules;
   rules.timeout = plan_->timeout;
+  rules.offer_limit += dispatch::reading_time(files_);
   return rules;
 }
 
@@ -67,6 +69,9 @@ dispatch::JobRules JobCoordinator::rules() const {
 task<dispatch::Response> JobCoordinator::found(dispatch::Submit message) {
   const Status planned = make_plan(std::move(message.bundle));
   if (!planned) co_return refusal(Refusal::Kind::kBroken, planned.error().message);
+  if (const Status kept = parts_.owner.files().kept(files_); !kept) {
+    co_return refusal(Refusal::Kind::kBusy, kept.error().message, kQuorumAgain);
+  }
   const Instant deadline = now() + settings_.submit_limit;
   auto opened = parts_.store.open(id_, *this);
   if (!opened) co_return no_quorum("the job's register", opened.error());

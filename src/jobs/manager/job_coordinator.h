@@ -126,6 +126,8 @@ class JobCoordinator final : private jobs::JobHandle::Listener {
   }
   dispatch::JobRecord shown_record() const { return watchers_->shown_record(); }
   const std::string& bundle() const { return bundle_; }
+  // That travel beside it.
+  const std::vector<FileRef>& files() const { return files_; }
   // Its reports that wait: for the rest of their second, or to be copied.
   std::size_t waiting_bytes() const;
   resilience::Backpressure pressure() const;
@@ -173,6 +175,10 @@ class JobCoordinator final : private jobs::JobHandle::Listener {
 
   // --- coordinator_workers.cc
   static runtime::task<void> offer(JobCoordinator* self, dispatch::AssignmentId assignment);
+  // Offers it until it is ready or refused: a worker may have to fetch files first.
+  runtime::task<Result<dispatch::Response>> offer_until_answered(dispatch::AssignmentId id, std::string worker,
+                                                                 dispatch::Offer message);
+  runtime::task<void> keep_ready(dispatch::AssignmentId id, std::string worker, dispatch::Offer message);
   static runtime::task<void> begin(JobCoordinator* self, dispatch::job_effect::Begin begin);
   static runtime::task<void> take_over(JobCoordinator* self, dispatch::job_effect::TakeOver taking);
   static runtime::task<void> hand_over(JobCoordinator* self, dispatch::AssignmentId assignment);
@@ -198,6 +204,7 @@ class JobCoordinator final : private jobs::JobHandle::Listener {
   JobCoordinatorSettings settings_;
   std::string id_;
   std::string bundle_;
+  std::vector<FileRef> files_;
   std::unique_ptr<plan::Plan> plan_;
   std::unique_ptr<jobs::JobHandle> handle_;
   std::unique_ptr<dispatch::JobKernel> job_;

@@ -344,6 +344,40 @@ task<void> ManagerService::show_last_windows(ManagerService* self, Ticket ticket
   self->answer(ticket, news != nullptr ? *news : nothing);
 }
 
+bool ManagerService::handle_file_message(const Caller& caller, dispatch::JobMessage& message) {
+  const auto now_answer = [&](const dispatch::Response& response) {
+    respond(parts_.router, *caller.connection, caller.id, response);
+    return true;
+  };
+  if (const auto* kept = std::get_if<dispatch::KeepFile>(&message)) return now_answer(files_.keep(caller.name, *kept));
+  if (auto* wanted = std::get_if<dispatch::FetchFile>(&message)) {
+    if (const Ticket ticket = keep(caller)) scope_.spawn(fetch_file(this, ticket, std::move(*wanted)));
+    return true;
+  }
+  auto* const chunk = std::get_if<dispatch::PutFile>(&message);
+  if (chunk == nullptr) return false;
+  if (parts_.cluster_view.leads()) {
+    if (const Ticket ticket = keep(caller)) scope_.spawn(put_file(this, ticket, std::move(*chunk)));
+    return true;
+  }
+  const std::string leader = parts_.cluster_view.leader_name();
+  if (leader.empty() || caller.role == wire::Role::kManager) {
+    return now_answer(refusal(Refusal::Kind::kNotLeader, no_leader(parts_.cluster_view), kSoon));
+  }
+  if (const Ticket ticket = keep(caller)) scope_.spawn(forward(this, ticket, leader, std::move(message)));
+  return true;
+}
+
+task<void> ManagerService::put_file(ManagerService* self, Ticket ticket, dispatch::PutFile message) {
+  const dispatch::Response response = co_await self->files_.put(std::move(message));
+  self->answer(ticket, response);
+}
+
+task<void> ManagerService::fetch_file(ManagerService* self, Ticket ticket, dispatch::FetchFile message) {
+  const dispatch::Response response = co_await self->files_.fetch(std::move(message));
+  self->answer(ticket, response);
+}
+
 task<void> ManagerService::show_bundle(ManagerService* self, Ticket ticket, dispatch::FetchBundle message) {
   const blobs::BlobKey key{message.job, kBundleBlob};
   auto copy = co_await self->parts_.blobs.get(key, dispatch::JobFence(), self->parts_.runtime.now() + kMaxAround,

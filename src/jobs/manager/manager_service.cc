@@ -42,6 +42,7 @@ using runtime::task;
 namespace {
 
 constexpr Duration kShareOutEvery = Duration::millis(500);
+constexpr Duration kSweepFilesEvery = Duration::minutes(1);
 constexpr Duration kMaxRetire = Duration::seconds(2);
 constexpr std::size_t kMaxCallers = 16'384;
 constexpr Duration kLookEvery = Duration::millis(200);
@@ -94,6 +95,7 @@ task<void> ManagerService::run(runtime::Cancellation* cancel) {
       parts_.runtime, [this] { return coordinators_.empty() && busy_.empty(); }, Instant::never());
   scope_.cancel();
   co_await scope_.join();
+  co_await files_.close();
 }
 
 // --- incoming messages -----------------------------------------------------------------------------------------------
@@ -109,6 +111,7 @@ void ManagerService::on_request(link::Connection& connection, const wire::Inboun
   if (closing_)
     return respond(parts_.router, connection, request.id,
                    refusal(Refusal::Kind::kUnavailable, "this manager is leaving"));
+  if (handle_file_message(caller, *message)) return;
   const bool from_worker = caller.role == wire::Role::kWorker;
   if (from_worker != is_of_worker(*message)) {
     return respond(parts_.router, connection, request.id,
@@ -475,6 +478,14 @@ task<void> ManagerService::end_coordinator(ManagerService* self, std::shared_ptr
 void ManagerService::sweep() {
   const Instant now = parts_.runtime.now();
   registry_.sweep(now);
+  for (const auto& [id, coordinator] : coordinators_) {
+    if (!coordinator->ready() || !coordinator->owned() || coordinator->over()) continue;
+    for (const FileRef& file : coordinator->files()) files_.need(file);
+  }
+  if (now - swept_files_ >= kSweepFilesEvery) {
+    swept_files_ = now;
+    scope_.spawn(files_.sweep());
+  }
   for (const auto& [id, coordinator] : coordinators_) {
     if (!coordinator->over()) continue;
     const bool completed = coordinator->record().state == dispatch::JobState::kCompleted;

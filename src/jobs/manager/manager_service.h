@@ -27,6 +27,7 @@
 #include "jobs/dispatch/assignment.h"
 #include "jobs/manager/job_coordinator.h"
 #include "jobs/manager/known_jobs.h"
+#include "jobs/manager/manager_files.h"
 #include "jobs/manager/worker_registry.h"
 #include "load/metrics/live_windows.h"
 
@@ -80,6 +81,7 @@ class ManagerService final : public cluster::Service {
     const jobs::JobView& view;  // of all registers, as this node sees them
     blobs::Blobs& blobs;
     Callback<void(const std::string& job, const std::string& event, const std::string& text, bool warning)> job_says;
+    FileStore& files;
   };
 
   // All parts must outlive it.
@@ -120,6 +122,7 @@ class ManagerService final : public cluster::Service {
   void on_cores_changed();
   // This manager no longer owns the job.
   void on_lost(JobCoordinator& job);
+  ManagerFiles& files() { return files_; }
 
  private:
   struct Caller {
@@ -173,12 +176,18 @@ class ManagerService final : public cluster::Service {
   static runtime::task<void> show_finished(ManagerService* self, Ticket ticket, dispatch::Watch message);
   static runtime::task<void> show_last_windows(ManagerService* self, Ticket ticket, std::string owner,
                                                dispatch::WatchLive message);
+  // About data files: true, and it is answered.
+  bool handle_file_message(const Caller& caller, dispatch::JobMessage& message);
+  static runtime::task<void> put_file(ManagerService* self, Ticket ticket, dispatch::PutFile message);
+  static runtime::task<void> fetch_file(ManagerService* self, Ticket ticket, dispatch::FetchFile message);
   static runtime::task<void> show_bundle(ManagerService* self, Ticket ticket, dispatch::FetchBundle message);
   dispatch::JobList list();
   uint32_t queued() const;
 
   Parts parts_;
   ManagerSettings settings_;
+  ManagerFiles files_{parts_.runtime, parts_.links, parts_.cluster_view, parts_.files};
+  Instant swept_files_;
   KnownJobs known_;
   WorkerRegistry registry_;
   std::set<std::string> said_stuck_;  // workers

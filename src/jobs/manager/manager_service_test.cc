@@ -9,6 +9,7 @@
 #include "cluster/replication/blob_replica.h"
 #include "cluster/replication/quorum_job_store.h"
 #include "cluster/replication/register_replica.h"
+#include "core/base/encoding.h"
 #include "core/runtime/event.h"
 #include "core/signature/signature.h"
 #include "jobs/dispatch/codec/job_record_codec.h"
@@ -81,6 +82,7 @@ class Around final : public ClusterView {
   std::string leader_name() const override { return leader; }
   bool leads() const override { return true; }
   bool keeps_jobs() const override { return keeps; }
+  std::vector<std::string> keepers() const override { return {"m1"}; }
   std::vector<std::string> manager_names() const override { return {"m1"}; }
   bool is_gone(const std::string&) const override { return false; }
   std::vector<Neighbour> neighbours() const override {
@@ -160,7 +162,7 @@ class ManagerServiceTest : public testing::Test {
     serving_ = std::make_unique<runtime::Scope>();
     service_ = std::make_unique<ManagerService>(
         ManagerService::Parts{runtime_, *m1_.links, m1_.router, around_, store_, register_replica_, blobs_,
-                              callback_to<&ManagerServiceTest::on_job_says>(*this)},
+                              callback_to<&ManagerServiceTest::on_job_says>(*this), files_},
         settings);
     serving_->spawn(service_->run(serving_->cancellation()));
   }
@@ -218,6 +220,7 @@ class ManagerServiceTest : public testing::Test {
   TestStore store_{registers_};
   blobs::BlobReplica blob_replica_{runtime_, blobs_kv_, lines_, {.first_start = true}, deaf_};
   blobs::Blobs blobs_{runtime_, lines_, {}, 1};
+  FileStore files_{runtime_, {.folder = "/data/files"}};
   std::unique_ptr<ManagerService> service_;
   std::vector<std::string> said_;
 
@@ -544,6 +547,45 @@ TEST_F(ManagerServiceTest, an_end_of_which_nobody_knows_whether_a_majority_has_i
   EXPECT_EQ(listed().state, dispatch::JobState::kCompleted);
   machine_.run_for(Duration::minutes(2));
   EXPECT_EQ(takeovers(), 1) << "once is enough";
+}
+
+TEST_F(ManagerServiceTest, a_job_with_a_data_file_is_accepted_once_a_majority_has_the_file) {
+  ManagerSettings settings;
+  settings.coordinator.rules.worker_wait = Duration::hours(5);
+  start(settings);
+  std::string rows = "name\n";
+  while (rows.size() <= dispatch::kMaxFileChunk) rows += "ann\n";
+  const FileRef file{sha256_hex(rows), rows.size()};
+  scenario::Bundle bundle = *dispatch::decode_bundle(test_bundle());
+  std::get<scenario::RecordedScenario>(bundle).apart[{"users.csv", 1 << 30}] = file;
+  const std::string bytes = *dispatch::encode_bundle(bundle);
+  dispatch::Refusal refused = refusal_of(submit("j1", bytes));
+  EXPECT_EQ(refused.kind, dispatch::Refusal::Kind::kBusy) << "a client asks again";
+  EXPECT_THAT(refused.why, HasSubstr("a majority of the managers does not have the data file"));
+
+  const auto put = [&](uint64_t offset, const std::string& chunk) {
+    return std::get<dispatch::FileState>(ask(c1_, dispatch::PutFile{file, offset, chunk}));
+  };
+  EXPECT_EQ(put(0, {}), (dispatch::FileState{0, false}));
+  const std::string first = rows.substr(0, dispatch::kMaxFileChunk);
+  EXPECT_EQ(put(0, first), (dispatch::FileState{first.size(), false}));
+  EXPECT_EQ(refusal_of(submit("j1", bytes)).kind, dispatch::Refusal::Kind::kBusy);
+  EXPECT_EQ(put(first.size(), rows.substr(first.size())), (dispatch::FileState{rows.size(), true}));
+  EXPECT_EQ(put(0, {}), (dispatch::FileState{rows.size(), true})) << "a second upload sends nothing";
+  ASSERT_TRUE(std::holds_alternative<dispatch::Submitted>(submit("j1", bytes)));
+
+  const auto chunk = ask(w1_, dispatch::FetchFile{file, first.size()});
+  EXPECT_EQ(std::get<dispatch::FileChunk>(chunk).bytes, rows.substr(first.size()));
+  EXPECT_EQ(refusal_of(ask(w1_, dispatch::FetchFile{{std::string(64, 'a'), 5}, 0})).kind,
+            dispatch::Refusal::Kind::kUnknown);
+  machine_.run_for(Duration::hours(2));
+  EXPECT_FALSE(std::holds_alternative<dispatch::Refusal>(ask(w1_, dispatch::FetchFile{file, 0})))
+      << "the job waits, and needs it";
+  dispatch::Cancel cancel;
+  cancel.job = "j1";
+  ASSERT_TRUE(std::holds_alternative<dispatch::Noted>(ask(c1_, cancel)));
+  machine_.run_for(Duration::hours(2));
+  EXPECT_EQ(refusal_of(ask(w1_, dispatch::FetchFile{file, 0})).kind, dispatch::Refusal::Kind::kUnknown);
 }
 
 }  // namespace

@@ -32,6 +32,28 @@ blobs::BlobReplicaSettings keeping(bool first_start) {
   return settings;
 }
 
+std::string files_folder(const cluster::NodeConfig& config) {
+  return config.data.empty() ? std::string() : config.data + "/files";
+}
+
+std::vector<Figure> figures_of(const FileStore& files) {
+  return {{"bellwether_files_bytes",
+           kGauge,
+           "Bytes of data files of jobs on the disk of this node.",
+           {},
+           static_cast<double>(files.bytes())},
+          {"bellwether_files_received_bytes_total",
+           kCounter,
+           "Bytes of data files of jobs that this node received.",
+           {},
+           static_cast<double>(files.received())},
+          {"bellwether_files_sent_bytes_total",
+           kCounter,
+           "Bytes of data files of jobs that this node sent.",
+           {},
+           static_cast<double>(files.sent())}};
+}
+
 std::vector<int> usable_cpus() {
   std::vector<int> cpus;
   cpu_set_t set;
@@ -87,8 +109,9 @@ ManagerRole::Work::Work(const NodeTools& of_node, ManagerRole& role, std::unique
                callback_to<&ManagerRole::moves_replicas>(role), callback_to<&ManagerRole::voters>(role),
                callback_to<&NodeLog::note>(tools.log)},
               tools.options.config.replicas),
+      files(tools.runtime, {files_folder(tools.options.config)}),
       service({tools.runtime, tools.port.links(), tools.port.router(), around, *store, view, blobs,
-               callback_to<&ManagerRole::on_job_says>(role)},
+               callback_to<&ManagerRole::on_job_says>(role), files},
               role.settings_) {}
 
 task<Status> ManagerRole::prepare(const NodeTools& tools) {
@@ -116,6 +139,7 @@ task<Status> ManagerRole::prepare(const NodeTools& tools) {
   if (registers_ != nullptr) registers_->lines().expect(2);  // also the one of blobs
   work_ = std::make_unique<Work>(tools, *this, std::move(store), std::move(view));
   stores_ = {work_->store.get(), &work_->blobs};
+  BW_CO_RETURN_IF_ERROR(co_await work_->files.open());
   co_return Status();
 }
 
@@ -159,6 +183,7 @@ std::string ManagerRole::Around::self() const { return tools_.options.config.nam
 std::string ManagerRole::Around::leader_name() const { return tools_.election.leader(); }
 bool ManagerRole::Around::leads() const { return tools_.election.leads(); }
 bool ManagerRole::Around::keeps_jobs() const { return role_.work_->lines.keeps(); }
+std::vector<std::string> ManagerRole::Around::keepers() const { return role_.work_->lines.set().all(); }
 bool ManagerRole::Around::is_gone(const std::string& name) const { return tools_.members.is_gone(name); }
 bool ManagerRole::Around::is_suspect(const std::string& name) const { return tools_.members.is_suspect(name); }
 
@@ -272,27 +297,30 @@ std::string ManagerRole::progress() const {
 std::vector<Figure> ManagerRole::figures() const {
   if (work_ == nullptr) return {};
   const ManagerService& service = work_->service;
-  return {{"bellwether_jobs_progress",
-           "gauge",
-           "Progress of dispatch (dispatched assignments compared with those that could be): 0 idle, 1 normal, 2 slow, "
-           "3 degraded, 4 stuck.",
-           {},
-           static_cast<double>(service.progress())},
-          {"bellwether_jobs_quorum_breaker",
-           "gauge",
-           "State of the circuit breaker for quorum writes of new jobs: 0 closed, 1 open, 2 half open.",
-           {},
-           static_cast<double>(service.quorum_breaker())},
-          {"bellwether_jobs_waiting_bytes",
-           "gauge",
-           "Bytes of workers' reports that are not counted yet or have no copy on another manager.",
-           {},
-           static_cast<double>(service.waiting_bytes())},
-          {"bellwether_jobs_backpressure",
-           "gauge",
-           "Backpressure on workers, of all jobs together: 0 none, 1 throttle, 2 batch, 3 reject.",
-           {},
-           static_cast<double>(service.pressure())}};
+  std::vector<Figure> figures{
+      {"bellwether_jobs_progress",
+       "gauge",
+       "Progress of dispatch (dispatched assignments compared with those that could be): 0 idle, 1 normal, 2 slow, "
+       "3 degraded, 4 stuck.",
+       {},
+       static_cast<double>(service.progress())},
+      {"bellwether_jobs_quorum_breaker",
+       "gauge",
+       "State of the circuit breaker for quorum writes of new jobs: 0 closed, 1 open, 2 half open.",
+       {},
+       static_cast<double>(service.quorum_breaker())},
+      {"bellwether_jobs_waiting_bytes",
+       "gauge",
+       "Bytes of workers' reports that are not counted yet or have no copy on another manager.",
+       {},
+       static_cast<double>(service.waiting_bytes())},
+      {"bellwether_jobs_backpressure",
+       "gauge",
+       "Backpressure on workers, of all jobs together: 0 none, 1 throttle, 2 batch, 3 reject.",
+       {},
+       static_cast<double>(service.pressure())}};
+  std::ranges::copy(figures_of(work_->files), std::back_inserter(figures));
+  return figures;
 }
 
 Result<WorkerSettings> local_worker_settings(const cluster::NodeConfig& config) {
@@ -324,10 +352,17 @@ std::vector<cluster::PeerAddress> WorkerRole::managers() const {
 
 task<Status> WorkerRole::prepare(const NodeTools& tools) {
   members_ = &tools.members;
+  files_ = std::make_unique<FileStore>(tools.runtime, FileStoreSettings{files_folder(tools.options.config)});
+  BW_CO_RETURN_IF_ERROR(co_await files_->open());
+  settings_.files = files_.get();
   service_ = std::make_unique<WorkerService>(
       tools.runtime, tools.port.links(), tools.port.router(), callback_to<&WorkerRole::managers>(*this),
       callback_to<&NodeMembers::find>(tools.members), *assignments_, settings_, callback_to<&NodeLog::note>(tools.log));
   co_return Status();
+}
+
+std::vector<Figure> WorkerRole::figures() const {
+  return files_ == nullptr ? std::vector<Figure>() : figures_of(*files_);
 }
 
 task<void> WorkerRole::wind_up(Instant deadline, runtime::Cancellation* cancel) {

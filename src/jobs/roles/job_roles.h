@@ -79,6 +79,7 @@ class ManagerRole final : public NodeRole {
     std::string leader_name() const override;
     bool leads() const override;
     bool keeps_jobs() const override;
+    std::vector<std::string> keepers() const override;
     std::vector<std::string> manager_names() const override;
     bool is_gone(const std::string& name) const override;
     std::vector<Neighbour> neighbours() const override;
@@ -100,6 +101,7 @@ class ManagerRole final : public NodeRole {
     std::unique_ptr<jobs::EtcdJobView> etcd;  // nothing: this node's replica has the view
     const jobs::JobView& view;
     registers::ReplicaChanges changes;
+    FileStore files;
     ManagerService service;
     Work(const NodeTools& tools, ManagerRole& role, std::unique_ptr<jobs::JobStore> registers,
          std::unique_ptr<jobs::EtcdJobView> view);
@@ -134,6 +136,7 @@ class WorkerRole final : public NodeRole {
   runtime::task<Status> prepare(const NodeTools& tools) override;
   runtime::task<void> run(runtime::Cancellation* cancel) override { return service_->run(cancel); }
   runtime::task<void> wind_up(Instant deadline, runtime::Cancellation* cancel) override;
+  std::vector<Figure> figures() const override;
   bool drains() const override { return true; }
   runtime::task<bool> drain(runtime::Cancellation* cancel) override;
   void on_resource_usage(const cluster::ResourceUsage& signs, int health_score) override {
@@ -148,6 +151,7 @@ class WorkerRole final : public NodeRole {
   WorkerSettings settings_;
   std::unique_ptr<AssignmentFactory> assignments_;
   const NodeMembers* members_ = nullptr;  // after prepare()
+  std::unique_ptr<FileStore> files_;
   std::unique_ptr<WorkerService> service_;
 };
 

@@ -55,6 +55,7 @@ WorkerService::WorkerService(runtime::Runtime& runtime, cluster::PeerLinks& link
       reports_(runtime, links, managers_, *this),
       live_(runtime, links, callback_to<&WorkerService::live>(*this)) {
   loop_.begin();
+  if (settings_.files != nullptr) fetches_.emplace(runtime_, links_, *settings_.files);
   router_.connect(cluster::message_type::kDispatch, *this);
   state_changed();
 }
@@ -72,6 +73,7 @@ task<void> WorkerService::run(runtime::Cancellation* cancel) {
   for (const auto& [key, assignment] : assignments_) assignment->close();
   router_.disconnect(cluster::message_type::kDispatch);
   co_await scope_.join();
+  if (fetches_) co_await fetches_->close();
   assignments_.clear();
 }
 
@@ -166,6 +168,12 @@ Result<ChildOrder> WorkerService::order_for(const effect::Start& effect, const P
   order.iterations = from.iterations;
   order.vus = from.vus;
   order.trusted = settings_.trusted;
+  for (const FileRef& file : from.files) {
+    if (settings_.files == nullptr || !settings_.files->is_whole(file)) {
+      return fail(Errc::kExhausted, "the data file {} has made room for others", file.sha256.substr(0, 12));
+    }
+    order.files.push_back({file.sha256, settings_.files->path(file)});
+  }
   if (!settings_.pin) return order;
   for (const uint32_t core : effect.core_of_part) order.cpus.push_back(settings_.cpus[core % settings_.cpus.size()]);
   return order;
@@ -282,7 +290,31 @@ void WorkerService::on_request(link::Connection& connection, const wire::Inbound
   if (bundle != nullptr && dispatch::bundle_hash(bundle->bytes) != bundle->hash) {
     return refuse(fmt::format("the bytes of bundle {} do not match its hash", bundle->hash));
   }
+  if (const auto* offer = std::get_if<dispatch::Offer>(&*message)) {
+    if (auto answered = fetch(offer->order)) {
+      effect::Answer answer{ticket_, std::move(*answered)};
+      return carry_out(answer);
+    }
+  }
   tell(event::Asked{ticket_, connection.peer().identity.node, std::move(*message)});
+}
+
+std::optional<dispatch::Response> WorkerService::fetch(const dispatch::AssignmentOrder& order) {
+  if (order.files.empty()) return std::nullopt;
+  const auto refuse = [](std::string why) {
+    return dispatch::refusal(dispatch::Refusal::Kind::kUnavailable, std::move(why));
+  };
+  if (!fetches_) return refuse("this worker keeps no data files");
+  dispatch::FileState state;
+  bool all = true;
+  for (const FileRef& file : order.files) {
+    auto have = fetches_->want(file, ways(order.job));
+    if (!have) return refuse(std::move(have.error().message));
+    state.have += *have;
+    all = all && settings_.files->is_whole(file);
+  }
+  if (all) return std::nullopt;
+  return state;
 }
 
 void WorkerService::on_closed(link::Connection& connection) {

@@ -22,6 +22,8 @@
 #include "core/signature/keys.h"
 #include "jobs/assignment/assignment_process.h"
 #include "jobs/dispatch/worker_kernel.h"
+#include "jobs/files/file_fetch.h"
+#include "jobs/files/file_store.h"
 #include "jobs/worker/worker_assignment.h"
 #include "jobs/worker/worker_rounds.h"
 #include "load/codec/window_codec.h"
@@ -47,6 +49,7 @@ struct WorkerSettings {
   // A worker without an answered report for this time counts as unknown.
   Duration unknown_after = Duration::seconds(10);
   std::vector<signature::PublicKey> trusted = {};  // keys that may sign compiled programs; empty: none
+  FileStore* files = nullptr;  // outlives the service; none: it runs no job with files beside its bundle
 };
 
 class WorkerService final : public cluster::Service {
@@ -129,6 +132,8 @@ class WorkerService final : public cluster::Service {
   void carry_out(const dispatch::kernel_effect::Report& effect);
   void carry_out(const dispatch::kernel_effect::Idle& effect);
   void carry_out(const dispatch::kernel_effect::Note& effect);
+  // Fetches the files of an order. Nothing: all are here; else the answer to its offer.
+  std::optional<dispatch::Response> fetch(const dispatch::AssignmentOrder& order);
   Result<ChildOrder> order_for(const dispatch::kernel_effect::Start& effect, const PlanFacts& facts) const;
   Result<PlanFacts> facts(const std::string& hash, const std::string& bundle);
   WorkerAssignment* find(const dispatch::AssignmentKey& key) const;
@@ -161,6 +166,7 @@ class WorkerService final : public cluster::Service {
   std::set<std::pair<std::string, uint64_t>> renewing_;
   std::map<std::string, PlanFacts> facts_;
   std::map<dispatch::AssignmentKey, std::shared_ptr<WorkerAssignment>> assignments_;
+  std::optional<FileFetches> fetches_;
   ReportRound reports_;
   LiveRound live_;
   runtime::Scope scope_;  // last: its coroutines use everything above

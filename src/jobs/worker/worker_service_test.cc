@@ -1,5 +1,6 @@
 #include "jobs/worker/worker_service.h"
 
+#include "core/base/encoding.h"
 #include "jobs/worker/worker_service_testing.h"
 
 namespace bellwether::node {
@@ -288,6 +289,36 @@ TEST_F(WorkerServiceTest, who_asked_and_went_away_is_not_answered) {
   turn();
   EXPECT_FALSE(offer.answer.has_value());
   EXPECT_TRUE(noted(ask(one_, dispatch::Offer{test_order(1)}))) << "it may ask again";
+}
+
+TEST_F(WorkerServiceTest, a_process_gets_the_files_beside_its_bundle_once_they_are_fetched) {
+  until([&] { return service_->state() == health::WorkerState::kHealthy; });
+  bring_bundle();
+  two_.file = "name\n" + std::string(500, 'x');  // its owner has it not any more
+  dispatch::AssignmentOrder order = test_order(1);
+  order.files = {{sha256_hex(two_.file), two_.file.size()}};
+  EXPECT_TRUE(std::holds_alternative<dispatch::FileState>(ask(one_, dispatch::Offer{order})));
+  EXPECT_EQ(assignments_.of(1), nullptr);
+  EXPECT_EQ(service_->kernel().free_cores(), 3u) << "it waits without a core";
+  until([&] { return files_.is_whole(order.files[0]); });
+  const FakeProcess* const process = run_assignment(order);
+  EXPECT_THAT(process->order.files,
+              ElementsAre(ChildFile{order.files[0].sha256, "/data/files/" + order.files[0].sha256}));
+  EXPECT_EQ(files_.received(), two_.file.size());
+}
+
+TEST_F(WorkerServiceTest, an_offer_with_a_file_that_no_manager_has_is_refused_with_the_reason) {
+  until([&] { return service_->state() == health::WorkerState::kHealthy; });
+  bring_bundle();
+  dispatch::AssignmentOrder order = test_order(1);
+  order.files = {{std::string(64, 'a'), 5}};
+  dispatch::Response answer = dispatch::FileState{};
+  until([&] {
+    answer = ask(one_, dispatch::Offer{order});
+    return !std::holds_alternative<dispatch::FileState>(answer);
+  });
+  EXPECT_EQ(refusal(answer).kind, Refusal::Kind::kUnavailable);
+  EXPECT_THAT(refusal(answer).why, HasSubstr("this manager does not have the file"));
 }
 
 }  // namespace

@@ -21,6 +21,7 @@ class WorkerServiceTest : public sim::MachineTest {
     two_.disown(other);
     WorkerSettings settings;
     settings.cpus = {4, 6, 7};
+    settings.files = &files_;
     service_ = std::make_unique<WorkerService>(runtime_, *worker_.links, worker_.router, managers_, workers_,
                                                assignments_, settings, notes_);
     running_.spawn(service_->run(running_.cancellation()));
@@ -107,6 +108,7 @@ class WorkerServiceTest : public sim::MachineTest {
   TestWorkers workers_;
   FakeAssignments assignments_;
   WorkerNotes notes_;
+  FileStore files_{runtime_, {.folder = "/data/files"}};
   std::unique_ptr<WorkerService> service_;
   runtime::Scope running_;
 };

@@ -175,6 +175,7 @@ class FakeManager final : public cluster::Service {
   std::vector<dispatch::AssignmentId> denied = {};  // by its permits
   double loses_answers = 0;                         // of windows and ends, after it has acted on them
   bool all_is_excess = false;
+  std::string file = {};                                                // that it gives
   resilience::Backpressure pressure = resilience::Backpressure::kNone;  // as it reports
   dispatch::Refusal not_mine;                                           // its answer on jobs of other owners
 
@@ -244,6 +245,10 @@ class FakeManager final : public cluster::Service {
       if (!owns_ || !gives_permits || report->held.empty()) return noted;
       noted.permits.push_back({"j1", dispatch::JobFence(permit_fence), denied});
       return noted;
+    }
+    if (const auto* wanted = std::get_if<dispatch::FetchFile>(&message)) {
+      if (wanted->offset < file.size()) return dispatch::FileChunk{file.substr(wanted->offset, 100)};
+      return dispatch::refusal(dispatch::Refusal::Kind::kUnknown, "this manager does not have the file");
     }
     if (!owns_) {
       ++refused;

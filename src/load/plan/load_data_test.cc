@@ -115,5 +115,23 @@ TEST(LoadData, a_file_is_viewed_once_and_travels_in_the_bundle) {
   EXPECT_EQ(again->workflows[0].feeds[0].feeder->rows(), 2u);
 }
 
+TEST(LoadData, a_plan_whose_data_is_elsewhere_has_its_feeds_and_no_rows) {
+  TestSources shop(kLoadDataShop);
+  load_data_fill(shop);
+  Mapped world;
+  world.files = shop.world.files;
+  shop.outside = &world;
+  auto made = bundle_scenario(shop);
+  ASSERT_TRUE(made);
+  auto& record = std::get<scenario::RecordedScenario>(made->bundle);
+  for (const auto& [question, view] : std::exchange(record.views, {})) record.apart[question] = {"abc", 10};
+  const auto plan = plan_of(made->bundle);
+  ASSERT_TRUE(plan) << plan.error().message;
+  ASSERT_EQ(plan->workflows[0].feeds.size(), made->plan.workflows[0].feeds.size());
+  EXPECT_EQ(plan->workflows[0].feeds[0].feeder, nullptr);
+  EXPECT_EQ(plan->workflows[0].slot_names, made->plan.workflows[0].slot_names);
+  EXPECT_EQ(plan->steps.size(), made->plan.steps.size());
+}
+
 }  // namespace
 }  // namespace bellwether::plan

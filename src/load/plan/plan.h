@@ -336,7 +336,7 @@ struct Feed {
   // The rule. kSequential: part p of n takes the rows p, p + n, … one after the other, from 0 and modulo their number.
   // kUniquePerVu: user n has row n - 1, modulo their number, in all its iterations.
   enum class Pick : uint8_t { kSequential, kRandom, kUniquePerVu };
-  std::shared_ptr<const Feeder> feeder;  // never null
+  std::shared_ptr<const Feeder> feeder;  // null: elsewhere, and nothing here runs the plan
   Pick pick = Pick::kSequential;
   bool ends = false;  // kSequential: after the last row nothing begins any more
   std::vector<RowField> fields;

@@ -71,6 +71,7 @@ Result<std::string> ReplayingOutside::read_file(const std::string& path, uint64_
 Result<FileView> ReplayingOutside::view_file(const std::string& path, uint64_t bytes_max) const {
   const auto known = record_.views.find({path, bytes_max});
   if (known != record_.views.end()) return known->second;
+  if (record_.apart.contains({path, bytes_max})) return kElsewhere;
   return Outside::view_file(path, bytes_max);
 }
 

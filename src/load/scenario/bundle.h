@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/base/file_ref.h"
 #include "core/base/result.h"
 #include "core/base/time.h"
 #include "load/scenario/sources.h"
@@ -53,8 +54,14 @@ struct RecordedScenario {
   std::map<FileQuestion, Result<std::string>> files;
   // Of files that may be too large to travel. The content of a file that has travelled is among `files`.
   std::map<FileQuestion, Result<FileView>> views;
+  // Of files whose content travels beside the bundle. One that is not among `views` is kElsewhere.
+  std::map<FileQuestion, FileRef> apart;
   std::map<std::string, std::optional<std::string>> variables;  // nothing: it was not set
 };
+
+// The answer for a file whose content is on other machines: a plan can be made, and nothing can run it.
+inline const FileView kElsewhere{};
+inline bool is_elsewhere(const FileView& view) { return view.bytes.data() == nullptr; }
 
 using Bundle = std::variant<RecordedScenario, QuickRun>;
 

@@ -6,6 +6,7 @@
 #include "core/base/check.h"
 #include "core/base/encoding.h"
 #include "core/message/describe.h"
+#include "jobs/dispatch/assignment.h"
 #include "load/scenario/model.h"
 
 namespace bellwether::dispatch {
@@ -23,6 +24,7 @@ struct File {
   uint64_t bytes_max = 0;
   uint32_t failure = 0;  // an index of kFailures
   std::string content;
+  FileRef beside = {};  // the content travels beside the bundle
 };
 struct Variable {
   std::string name;
@@ -38,6 +40,13 @@ struct Record {
 };
 using Travelling = std::variant<std::monostate, Record, QuickRun>;
 
+std::string_view wrong_file(const File& file) {
+  const bool beside = !file.beside.sha256.empty();
+  if (beside != (file.beside.size > 0)) return "a file with half of its identity";
+  if (!beside) return "";
+  return file.content.empty() && file.failure == 0 ? "" : "a file with two contents";
+}
+
 constexpr std::array kFailures{Errc::kOk, Errc::kNotFound, Errc::kRefused, Errc::kTooLarge, Errc::kIo};
 
 }  // namespace
@@ -51,6 +60,7 @@ namespace {
 
 // Values from files and people are bytes, perhaps not UTF-8.
 constexpr Rule kBytes = text(kMaxBundleBytes);
+constexpr Rule kHashBeside = text(kMaxIdBytes, "hash of a file", &is_bundle_hash, "0123456789abcdef");
 constexpr Rule kVus = between(uint32_t{1}, uint32_t{10'000'000});
 constexpr Rule kLength = between(Duration::nanos(1), Duration::hours(366 * 24));
 constexpr Rule kRate = between(1e-300, 1e9);
@@ -86,10 +96,11 @@ constexpr auto kDescription<scenario::Overrides> = describe<scenario::Overrides>
     field<&scenario::Overrides::local_ips>(8, kBytes));
 
 template <>
-constexpr auto kDescription<File> =
-    describe<File>("a file", field<&File::path>(1, kBytes), field<&File::bytes_max>(2),
-                   field<&File::failure>(3, one_of(kFailures.size(), uint32_t{kFailures.size() - 1})),
-                   field<&File::content>(4, kBytes));
+constexpr auto kDescription<File> = describe<File, &wrong_file>(
+    "a file", field<&File::path>(1, kBytes), field<&File::bytes_max>(2),
+    field<&File::failure>(3, one_of(kFailures.size(), uint32_t{kFailures.size() - 1})),
+    field<&File::content>(4, kBytes), field<&File::beside, &FileRef::sha256>(5, or_empty(kHashBeside)),
+    field<&File::beside, &FileRef::size>(6, at_most(kMaxBytesBeside)));
 
 template <>
 constexpr auto kDescription<Variable> =
@@ -140,24 +151,34 @@ Record record_of(const RecordedScenario& from) {
   Record to{from.file_name, from.text, from.sets, from.overrides, {}, {}};
   for (const auto& [question, answer] : from.files) to.files.push_back(file_of(question, answer));
   for (const auto& [question, answer] : from.views) {
-    if (!from.files.contains(question)) to.files.push_back(file_of(question, answer));
+    const bool elsewhere = from.files.contains(question) || from.apart.contains(question);
+    if (!elsewhere) to.files.push_back(file_of(question, answer));
   }
+  for (const auto& [question, file] : from.apart) to.files.push_back({question.path, question.bytes_max, 0, {}, file});
   for (const auto& [name, value] : from.variables) to.variables.push_back({name, value});
   return to;
 }
 
 Result<Bundle> recorded(Record from) {
   RecordedScenario to{
-      std::move(from.file_name), std::move(from.text), std::move(from.sets), from.overrides, {}, {}, {}};
+      std::move(from.file_name), std::move(from.text), std::move(from.sets), from.overrides, {}, {}, {}, {}};
   const auto twice = [](const char* what) {
     return fail(Errc::kProtocol, "the bundle of a scenario is refused: it contains {} twice", what);
   };
+  uint64_t bytes_beside = 0;
   for (File& file : from.files) {
+    if (!file.beside.sha256.empty()) {
+      bytes_beside += file.beside.size;
+      const RecordedScenario::FileQuestion question{std::move(file.path), file.bytes_max};
+      if (!to.apart.emplace(question, std::move(file.beside)).second) return twice("a file");
+      continue;
+    }
     Result<std::string> answer = std::move(file.content);
     if (file.failure != 0) answer = tl::unexpected(Error{kFailures.at(file.failure), std::move(*answer)});
     const RecordedScenario::FileQuestion question{std::move(file.path), file.bytes_max};
     if (!to.files.emplace(question, std::move(answer)).second) return twice("a file");
   }
+  if (bytes_beside > kMaxBytesBeside) return fail(Errc::kProtocol, "the data files of a scenario are too large");
   for (Variable& one : from.variables) {
     if (!to.variables.emplace(std::move(one.name), std::move(one.value)).second) return twice("a variable");
   }
@@ -186,7 +207,7 @@ Part greatest_of(const RecordedScenario& record) {
   for (const auto& [question, answer] : record.views) {
     if (!answer) continue;
     take(fmt::format("the data in '{}'", printable(question.path)), answer->bytes.size(),
-         ": only a run on one machine can use it; for a cluster, remove columns or rows that the run does not need");
+         ": remove columns or rows that the run does not need");
   }
   for (const auto& [name, value] : record.variables) {
     if (value) take(fmt::format("the variable '{}'", printable(name)), value->size());
@@ -230,9 +251,7 @@ Status check_counts(const Travelling& bundle) {
   return check_count(record.variables.size(), "environment variables");
 }
 
-}  // namespace
-
-Result<std::string> encode_bundle(const Bundle& bundle) {
+Result<std::string> encode_whole(const Bundle& bundle) {
   Travelling to;
   Part greatest;
   if (const auto* record = std::get_if<RecordedScenario>(&bundle)) {
@@ -255,6 +274,48 @@ Result<std::string> encode_bundle(const Bundle& bundle) {
   std::string bytes = message::encode(message::described<Travelling>(), &to);
   if (bytes.size() > kMaxBundleBytes) return tl::unexpected(too_large(bytes.size(), greatest));
   return bytes;
+}
+
+// Moves the large data files out of the record. kTooLarge: they are too large even so.
+Status put_beside(RecordedScenario& record, std::vector<FileBeside>& beside) {
+  uint64_t bytes = 0;
+  for (const auto& [question, answer] : record.views) {
+    if (!answer || answer->bytes.size() <= kMaxFileInside || record.files.contains(question)) continue;
+    bytes += answer->bytes.size();
+    if (bytes > kMaxBytesBeside) {
+      return fail(Errc::kTooLarge,
+                  "the data files have more than {} GiB together, the limit for a cluster, with '{}' ({}); remove "
+                  "columns or rows that the run does not need",
+                  kMaxBytesBeside >> 30, printable(question.path), mib(answer->bytes.size()));
+    }
+    const FileRef file{sha256_hex(answer->bytes), answer->bytes.size()};
+    beside.push_back({question.path, file, *answer});
+    record.apart.emplace(question, file);
+  }
+  for (const auto& [question, file] : record.apart) record.views.erase(question);
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> encode_bundle(const Bundle& bundle, std::vector<FileBeside>* beside) {
+  if (beside == nullptr) return encode_whole(bundle);
+  auto whole = encode_whole(bundle);
+  const auto* const record = std::get_if<RecordedScenario>(&bundle);
+  if (whole || whole.error().code != Errc::kTooLarge || record == nullptr) return whole;
+  RecordedScenario slim = *record;
+  BW_RETURN_IF_ERROR(put_beside(slim, *beside));
+  return encode_whole(slim);
+}
+
+std::vector<FileRef> files_beside(const Bundle& bundle) {
+  std::vector<FileRef> out;
+  const auto* const record = std::get_if<RecordedScenario>(&bundle);
+  if (record == nullptr) return out;
+  for (const auto& [question, file] : record->apart) out.push_back(file);
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
 }
 
 Result<Bundle> decode_bundle(std::string_view bytes) {

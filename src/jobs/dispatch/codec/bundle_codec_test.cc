@@ -6,7 +6,9 @@
 #include <limits>
 #include <sstream>
 
+#include "core/base/encoding.h"
 #include "core/message/wire_format.h"
+#include "load/plan/feeder.h"
 #include "load/plan/load.h"
 
 namespace bellwether::dispatch {
@@ -171,7 +173,40 @@ TEST(BundleCodec, data_that_is_too_large_is_never_copied) {
                        scenario::FileView{std::string_view("x", 1ULL << 40), nullptr});
   EXPECT_EQ(encode_bundle(record).error().code, Errc::kTooLarge);
   EXPECT_THAT(encode_bundle(record).error().message,
-              HasSubstr("The largest part is the data in 'big.csv' with 1048576.0 MiB: only a run on one machine"));
+              HasSubstr("The largest part is the data in 'big.csv' with 1048576.0 MiB: remove columns or rows"));
+  std::vector<FileBeside> beside;
+  EXPECT_THAT(encode_bundle(record, &beside).error().message,
+              HasSubstr("more than 64 GiB together, the limit for a cluster, with 'big.csv' (1048576.0 MiB)"));
+}
+
+TEST(BundleCodec, data_beyond_the_limit_of_a_bundle_travels_beside_it) {
+  RecordedScenario sent = full_record();
+  const std::string big = "a\n" + std::string(kMaxBundleBytes, '1');
+  const RecordedScenario::FileQuestion users{"users.csv", plan::kMaxDataFileBytes};
+  const RecordedScenario::FileQuestion few{"few.csv", plan::kMaxDataFileBytes};
+  sent.views.emplace(users, scenario::view_of(big));
+  sent.views.emplace(few, scenario::view_of("a\n1\n"));
+  std::vector<FileBeside> beside;
+  const auto bytes = encode_bundle(sent, &beside);
+  ASSERT_TRUE(bytes) << bytes.error().message;
+  EXPECT_LT(bytes->size(), std::size_t{64} << 10);
+  ASSERT_EQ(beside.size(), 1u);
+  EXPECT_EQ(beside[0].path, "users.csv");
+  EXPECT_EQ(beside[0].file, (FileRef{sha256_hex(big), big.size()}));
+  EXPECT_EQ(beside[0].view.bytes.size(), big.size());
+  const auto bundle = decode_bundle(*bytes);
+  ASSERT_TRUE(bundle) << bundle.error().message;
+  EXPECT_EQ(files_beside(*bundle), std::vector{beside[0].file});
+  const auto& got = std::get<RecordedScenario>(*bundle);
+  const scenario::ReplayingOutside outside(got);
+  EXPECT_TRUE(scenario::is_elsewhere(*outside.view_file("users.csv", plan::kMaxDataFileBytes)));
+  EXPECT_EQ(outside.view_file("few.csv", plan::kMaxDataFileBytes)->bytes, "a\n1\n");
+  EXPECT_EQ(files_beside(travelled(got)), files_beside(*bundle));
+
+  beside.clear();
+  sent.views.erase(users);
+  ASSERT_TRUE(encode_bundle(sent, &beside));
+  EXPECT_TRUE(beside.empty()) << "a bundle that fits stays whole";
 }
 
 TEST(BundleCodec, says_what_is_too_large_to_travel) {

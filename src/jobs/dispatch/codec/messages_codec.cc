@@ -30,6 +30,9 @@ std::string_view wrong_offer(const Offer& offer) {
   if (!is_good(offer.order.parts)) return "invalid parts";
   return offer.order.cores <= offer.order.parts.count ? "" : "more cores than parts";
 }
+std::string_view wrong_chunk(const PutFile& put) {
+  return put.offset <= put.file.size && put.bytes.size() <= put.file.size - put.offset ? "" : "bytes beyond the file";
+}
 std::string_view wrong_adopt(const AdoptMessage& message) {
   return are_distinct(message.streams, [](const AdoptMessage::Stream& one) { return one.assignment; })
              ? ""
@@ -110,7 +113,8 @@ constexpr auto kDescription<Offer> = describe<Offer, &wrong_offer>(
     field<&Offer::order, &AssignmentOrder::permit>(21, kSpan),
     field<&Offer::order, &AssignmentOrder::witnesses>(22, list(kMaxWitnesses)),
     field<&Offer::order, &AssignmentOrder::witnesses_since>(23),
-    field<&Offer::order, &AssignmentOrder::life>(24, fixed()));
+    field<&Offer::order, &AssignmentOrder::life>(24, fixed()),
+    field<&Offer::order, &AssignmentOrder::files>(25, list(kMaxFilesBeside)));
 
 template <>
 constexpr auto kDescription<BeginMessage> = describe<BeginMessage>(
@@ -207,6 +211,19 @@ constexpr auto kDescription<FetchBundle> =
     describe<FetchBundle>("a request for a bundle", field<&FetchBundle::job>(1, kJob));
 
 template <>
+constexpr auto kDescription<PutFile> = describe<PutFile, &wrong_chunk>(
+    "a chunk of a file", field<&PutFile::file>(1), field<&PutFile::offset>(2, at_most(kMaxBytesBeside)),
+    field<&PutFile::bytes>(3, text(kMaxFileChunk)));
+
+template <>
+constexpr auto kDescription<KeepFile> = describe<KeepFile>("an order to keep a file", field<&KeepFile::file>(1));
+
+template <>
+constexpr auto kDescription<FetchFile> =
+    describe<FetchFile>("a request for a chunk of a file", field<&FetchFile::file>(1),
+                        field<&FetchFile::offset>(2, at_most(kMaxBytesBeside)));
+
+template <>
 constexpr auto kDescription<ExtendMessage> = describe<ExtendMessage>(
     "a request for more time", field<&ExtendMessage::job>(1, kJob), field<&ExtendMessage::assignment>(2, kSome),
     field<&ExtendMessage::left>(3, kSpan),
@@ -263,7 +280,10 @@ constexpr auto kDescription<JobMessage> =
         message<ScaleMessage>(23, "scale_assignment", kManagers, Urgency::kHigh, Operation::kDispatch),
         // Without permits the load stops.
         message<DenyMessage>(24, "deny", kManagers, Urgency::kCritical, Operation::kDispatch),
-        message<RenewMessage>(25, "renew", kWorkers, Urgency::kCritical, Operation::kHeartbeat))
+        message<RenewMessage>(25, "renew", kWorkers, Urgency::kCritical, Operation::kHeartbeat),
+        message<PutFile>(26, "put_file", kAsking, Urgency::kNormal, Operation::kStatistics),
+        message<KeepFile>(27, "keep_file", kManagers, Urgency::kHigh, Operation::kStatistics),
+        message<FetchFile>(28, "fetch_file", kManagers | kWorkers, Urgency::kHigh, Operation::kStatistics))
         .within(kMaxMessageBytes);
 
 template <>

@@ -64,6 +64,8 @@ inline constexpr uint64_t kHighestFence = UINT64_MAX / 2;
 
 inline constexpr message::Rule kJob = message::text(kMaxIdBytes, "id of a job", &is_job_id, "abcXYZ019-_");
 inline constexpr message::Rule kHash = message::text(kMaxIdBytes, "hash of a bundle", &is_bundle_hash, "abcXYZ019-_");
+inline constexpr message::Rule kFileHash =
+    message::text(kMaxIdBytes, "hash of a file", &is_bundle_hash, "0123456789abcdef");
 inline constexpr message::Rule kNode = message::text(kMaxIdBytes, "name of a node", &is_worker_name, "wW1.-_ ");
 inline constexpr message::Rule kText = message::fitted(kMaxTextBytes, &fit_text);
 inline constexpr message::Rule kFence = message::between(uint64_t{1}, kHighestFence);  // of an owner
@@ -144,6 +146,11 @@ template <>
 inline constexpr auto kDescription<dispatch::Witness> =
     describe<dispatch::Witness>("a witness of a job", field<&dispatch::Witness::worker>(1, dispatch::rule::kNode),
                                 field<&dispatch::Witness::life>(2, fixed(kSome)));
+
+template <>
+inline constexpr auto kDescription<FileRef> =
+    describe<FileRef>("a file", field<&FileRef::sha256>(1, dispatch::rule::kFileHash),
+                      field<&FileRef::size>(2, between(uint64_t{1}, dispatch::kMaxBytesBeside)));
 
 template <>
 inline constexpr auto kDescription<dispatch::BundleMessage> =

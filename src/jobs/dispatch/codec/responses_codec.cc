@@ -146,6 +146,13 @@ constexpr auto kDescription<LiveNews> = describe<LiveNews, &wrong_news>(
     field<&LiveNews::windows>(3, list(kMaxLiveWindows)), field<&LiveNews::total>(4), field<&LiveNews::final>(5));
 
 template <>
+constexpr auto kDescription<FileState> =
+    describe<FileState>("the state of a file", field<&FileState::have>(1), field<&FileState::kept>(2));
+template <>
+constexpr auto kDescription<FileChunk> =
+    describe<FileChunk>("a chunk of a file", field<&FileChunk::bytes>(1, text(kMaxFileChunk)));
+
+template <>
 constexpr auto kDescription<MoreTime> = describe<MoreTime>(
     "an answer to a request for more time", field<&MoreTime::granted>(1, kSpan), field<&MoreTime::remaining>(2),
     field<&MoreTime::warning>(3), field<&MoreTime::over>(4), field<&MoreTime::why>(5, kText));
@@ -159,7 +166,8 @@ constexpr auto kDescription<Response> =
         alternative<JobList, Response>(7, "jobs"), alternative<BundleMessage, Response>(8, "bundle"),
         alternative<WorkerList, Response>(9, "workers"), alternative<DatacenterList, Response>(10, "datacenters"),
         alternative<MoreTime, Response>(11, "more_time"), alternative<LiveNews, Response>(12, "live_news"),
-        alternative<Denied, Response>(13, "denied"))
+        alternative<Denied, Response>(13, "denied"), alternative<FileState, Response>(14, "file_state"),
+        alternative<FileChunk, Response>(15, "file_chunk"))
         .within(kMaxResponseBytes);
 
 template <>

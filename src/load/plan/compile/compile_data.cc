@@ -5,6 +5,7 @@
 #include "core/base/encoding.h"
 #include "core/base/units.h"
 #include "load/plan/json_path.h"
+#include "load/scenario/bundle.h"
 
 namespace bellwether::plan {
 
@@ -21,27 +22,27 @@ Feeder::Format format_of(scenario::DataFormat format) {
   return {};
 }
 
-std::shared_ptr<const Feeder> read(const scenario::Feeder& source, const scenario::Sources& sources,
-                                   scenario::Reading& reading) {
+DataSource read(const scenario::Feeder& source, const scenario::Sources& sources, scenario::Reading& reading) {
   const scenario::Text& path = source.path;
-  if (path.text.empty()) return nullptr;  // was reported
+  if (path.text.empty()) return {&source, nullptr};  // was reported
   const std::string place = path_of(path, reading);
   auto view = sources.outside->view_file(place, kMaxDataFileBytes);
   if (!view) {
     reading.diagnostics.add(path.mark, {.message = fmt::format("the file {} cannot be read: {}", in_quotes(path.text),
                                                                view.error().message),
                                         .hint = "a relative path is relative to the folder of the scenario file"});
-    return nullptr;
+    return {&source, nullptr};
   }
+  if (scenario::is_elsewhere(*view)) return {&source, nullptr, true};
   auto made = Feeder::make(std::move(*view), {.format = format_of(source.format), .delimiter = source.delimiter});
-  if (made) return std::move(*made);
+  if (made) return {&source, std::move(*made)};
   const Feeder::Trouble& trouble = made.error();
   const std::string named =
       fmt::format("the data {} at {}", in_quotes(source.name.text), reading.diagnostics.place_of(path.mark));
   const uint16_t file = reading.diagnostics.add_file(scenario::beside(sources.file_name, place));
   reading.diagnostics.add({trouble.line, trouble.column, file},
                           {.message = trouble.message, .hint = "the file is that of " + named});
-  return nullptr;
+  return {&source, nullptr};
 }
 
 // A name that already exists confuses readers, even where it is not ambiguous.
@@ -87,7 +88,7 @@ scenario::Diagnostics::Problem unknown_field(const DataSource& data, std::string
 std::vector<DataSource> compile_data(const scenario::Scenario& source, const scenario::Sources& sources,
                                      scenario::Reading& reading) {
   std::vector<DataSource> out;
-  for (const scenario::Feeder& feeder : source.data) out.push_back({&feeder, read(feeder, sources, reading)});
+  for (const scenario::Feeder& feeder : source.data) out.push_back(read(feeder, sources, reading));
   refuse_taken_names(source, reading);
   return out;
 }

@@ -18,7 +18,8 @@ namespace bellwether::plan {
 
 struct DataSource {
   const scenario::Feeder* source = nullptr;  // never null, of the scenario
-  std::shared_ptr<const Feeder> rows;        // null: unusable, and reported
+  std::shared_ptr<const Feeder> rows;        // null: elsewhere, or unusable and reported
+  bool elsewhere = false;                    // scenario::kElsewhere
 };
 
 // In the order of the scenario. Reports unreadable files, and names that are already in use.

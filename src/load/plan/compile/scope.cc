@@ -197,7 +197,7 @@ Scope::Resolved Scope::resolve_field(std::size_t data, std::string_view part) {
   field.slot = new_slot(fmt::format("{}.{}", from.source->name.text, part));
   fields_[{data, std::string(part)}] = field.slot;
   const Piece piece = slot_piece(field.slot);
-  if (from.rows == nullptr) return piece;  // was reported
+  if (from.rows == nullptr && !from.elsewhere) return piece;  // was reported
   const auto [feed, is_new] = feeds_.emplace(data, out_.feeds.size());
   if (is_new) out_.feeds.push_back({from.rows, pick_of(from.source->pick), from.source->ends, {}});
   out_.feeds[feed->second].fields.push_back(std::move(field));

@@ -1,0 +1,87 @@
+// Data files of jobs on the disk of a node, by content: FOLDER/SHA256. A file that is not whole yet is
+// FOLDER/SHA256.part. Bytes come in order; the last ones are synced, checked against the hash, and then the file gets
+// its name. So a file with its name is whole, also after a crash of the machine. The total size is limited: the file
+// that was used least recently makes room.
+//
+// One thread, that of its runtime. The disk works beside it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/file_ref.h"
+#include "core/base/result.h"
+#include "core/base/sha256.h"
+#include "core/base/time.h"
+#include "core/runtime/runtime.h"
+
+namespace bellwether::node {
+
+struct FileStoreSettings {
+  std::string folder;                         // empty: the node keeps no files
+  uint64_t bytes_most = uint64_t{128} << 30;  // of all files, whole or not
+  Duration in_use = Duration::minutes(2);     // since its last use a file makes no room for others
+  Duration remember = Duration::hours(1);     // then sweep() removes it
+};
+
+class FileStore {
+ public:
+  FileStore(runtime::Runtime& runtime, FileStoreSettings settings)
+      : runtime_(runtime), settings_(std::move(settings)) {}
+  FileStore(const FileStore&) = delete;
+  FileStore& operator=(const FileStore&) = delete;
+
+  // Before all others, once: finds the files of an earlier life, and removes those that were not whole.
+  runtime::task<Status> open();
+
+  // Bytes from the beginning that are here; they are in use from now on.
+  uint64_t have(const FileRef& file);
+  bool is_whole(const FileRef& file);
+  std::string path(const FileRef& file) const { return settings_.folder + "/" + file.sha256; }
+  // Adds bytes at `offset`, unless others are due there, and returns what is here then. kExhausted: another caller
+  // adds some right now. kNoSpace: no room, with sizes and the remedy. kProtocol: the whole does not have its hash; it
+  // is removed. kUnsupported: the node keeps no files. kInvalid; errors of the disk, after which nothing of it is here.
+  runtime::task<Result<uint64_t>> append(FileRef file, uint64_t offset, std::string bytes);
+  // Up to `most` bytes from `offset`; none if they are not here yet. kNotFound: nothing of the file is here.
+  runtime::task<Result<std::string>> read(FileRef file, uint64_t offset, std::size_t most);
+  // Removes the files that were not used for long.
+  runtime::task<void> sweep();
+
+  uint64_t bytes() const { return bytes_; }
+  uint64_t received() const { return received_; }  // by append(), in total
+  uint64_t sent() const { return sent_; }          // by read()
+
+ private:
+  struct Entry {
+    FileRef file;
+    uint64_t have = 0;
+    uint64_t unsynced = 0;
+    Instant used;
+    bool busy = false;
+    bool whole = false;
+    std::unique_ptr<runtime::File> open;  // while it is not whole
+    Sha256 sum;
+  };
+  using EntryPtr = std::shared_ptr<Entry>;
+
+  Entry* find(const FileRef& file);
+  Result<EntryPtr> make(const FileRef& file, std::vector<EntryPtr>& displaced);
+  runtime::task<Status> write(EntryPtr entry, std::string bytes);
+  runtime::task<Status> complete(EntryPtr entry);
+  runtime::task<void> remove(EntryPtr entry);
+  EntryPtr take_out(std::map<std::string, EntryPtr>::iterator at);
+  std::string place_of(const Entry& entry) const { return path(entry.file) + (entry.whole ? "" : ".part"); }
+
+  runtime::Runtime& runtime_;
+  FileStoreSettings settings_;
+  std::map<std::string, EntryPtr> entries_;  // by hash
+  uint64_t bytes_ = 0;                       // that they have or will have
+  uint64_t received_ = 0;
+  uint64_t sent_ = 0;
+};
+
+}  // namespace bellwether::node
