@@ -74,17 +74,6 @@ class Files(jobs.Test):
         self.assertEqual(self.received(cluster, ["w1", "w2"]), {"w1": size, "w2": size}, "they go on")
         self.assertEqual(cluster.arrived(), 160)
 
-    def test_a_worker_without_a_folder_refuses_and_says_why(self):
-        cluster = self.cluster(3, workers=1)
-        cluster.settings("w1", data="")
-        cluster.at_work()
-        self.rows(cluster, 20)
-        code, _ = cluster.run(self.scenario(cluster)).finish()
-        self.assertNotEqual(code, jobs.PASS)
-        [job] = cluster.job("list")[1]["jobs"]
-        refused = [one["detail"] for one in cluster.events(job["job"], "assignment_refused")]
-        self.assertIn("set 'data' in its settings", refused[0])
-
 
 if __name__ == "__main__":
     nodes.main()

@@ -1,5 +1,6 @@
 #include "jobs/files/file_store.h"
 
+#include <algorithm>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +26,11 @@ class FileStoreTest : public sim::MachineTest {
     const auto bytes = machine_.run(store.read(file, offset, kMiB));
     return bytes ? *bytes : bytes.error().message;
   }
-  void pass(Duration span) { machine_.run(sleeping(&runtime_, span)); }
+  void pass(Duration span) {
+    for (Duration passed; passed < span; passed += Duration::minutes(1)) {
+      machine_.run(sleeping(&runtime_, std::min(span - passed, Duration::minutes(1))));
+    }
+  }
   static runtime::task<void> sleeping(runtime::Runtime* runtime, Duration span) { co_await runtime->sleep(span); }
   std::vector<std::string> names() {
     const auto found = machine_.run(runtime_.list_directory("/data/files"));
