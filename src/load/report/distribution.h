@@ -1,5 +1,5 @@
-// The distribution of all times of a run as two plots, made from its merged histograms: the share of requests by time,
-// and the time by percentile. Both have logarithmic axes, because latencies spread over magnitudes.
+// The distribution of all times of a run as two plots, made from its merged histograms: the fraction of requests by
+// time, and the time by percentile. Both have logarithmic axes, because latencies spread over magnitudes.
 #pragma once
 
 #include <string>
