@@ -48,7 +48,7 @@ void add_cluster_option(CLI::App* command, std::string& cluster, const char* oth
 
 void add_quorum_wait(CLI::App* command, ClusterOptions& options) {
   add_duration(command, "--quorum-wait", options.quorum_wait,
-               "With a cluster: without a quorum of managers, end so long after the planned end (default 60s)");
+               "With a cluster: without a quorum of managers, end this time after the planned end (default 60s)");
 }
 
 void add_cluster_options(CLI::App* command, ClusterOptions& options) {

@@ -66,7 +66,8 @@ ReadSettings read_node_settings(const NodeSettings& given, const std::vector<std
     std::stringstream text;
     if (file) text << file.rdbuf();
     if (!file) {
-      std::fprintf(stderr, "%s: the file cannot be read; --config names the file of this node's settings\n",
+      std::fprintf(stderr,
+                   "%s: the settings of the node cannot be read: check the name and the permissions of the file\n",
                    given.file.c_str());
       return read;  // missing settings are no news then
     } else {
