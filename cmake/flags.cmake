@@ -4,7 +4,7 @@ set(BW_SANITIZE "" CACHE STRING "address (with undefined), thread, fuzzer, cover
 add_compile_options(-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wimplicit-fallthrough -Wunused -Woverloaded-virtual
                     -Wdouble-promotion -Werror -fno-omit-frame-pointer -ffile-prefix-map=${CMAKE_SOURCE_DIR}/=
                     -gdwarf-4)  # valgrind reads no newer format
-add_link_options(-fuse-ld=lld)
+add_link_options(-fuse-ld=lld -Wno-unused-command-line-argument)  # flags of the optimizer mean nothing to it
 
 if(BW_SANITIZE STREQUAL "address")
   add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all)

@@ -83,7 +83,7 @@ void add_cluster_option(CLI::App* command, std::string& cluster, const char* oth
 
 void add_quorum_wait(CLI::App* command, ClusterOptions& options) {
   add_duration(command, "--quorum-wait", options.quorum_wait,
-               "With a cluster: without a quorum of managers, end so long after the planned end (default 60s)");
+               "With a cluster: without a quorum of managers, end this time after the planned end (default 60s)");
 }
 
 void add_cluster_options(CLI::App* command, ClusterOptions& options) {
@@ -258,7 +258,8 @@ ReadSettings read_node_settings(const NodeSettings& given, const std::vector<std
     std::stringstream text;
     if (file) text << file.rdbuf();
     if (!file) {
-      std::fprintf(stderr, "%s: the file cannot be read; --config names the file of this node's settings\n",
+      std::fprintf(stderr,
+                   "%s: the settings of the node cannot be read: check the name and the permissions of the file\n",
                    given.file.c_str());
       return read;  // missing settings are no news then
     } else {

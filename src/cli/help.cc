@@ -85,6 +85,12 @@ class HelpFormat final : public CLI::Formatter {
     return fmt::format("{}.\n\nExample:\n{}\n", command->get_description(), examples_of(*command, "  "));
   }
 
+  // Without the parser's mark of a flag that turns something off: "--no-x{false}".
+  std::string make_option_name(const CLI::Option* option, bool positional) const override {
+    const std::string name = CLI::Formatter::make_option_name(option, positional);
+    return name.substr(0, name.find("{false}"));
+  }
+
   // What follows an option's name: " N (1 - 1000) (required)".
   std::string make_option_opts(const CLI::Option* option) const override {
     std::string out;
@@ -265,7 +271,8 @@ std::string whats_wrong(const CLI::App& command, const CLI::ParseError& error) {
   const std::vector<std::string> unknown = command.remaining(true);
   const auto names = names_of(commands_of(command));
   const bool wants_command = command.get_require_subcommand_min() > 0;
-  if (wants_command && unknown.empty()) return fmt::format("which command? {}", CLI::detail::join(names, " "));
+  if (wants_command && unknown.empty())
+    return fmt::format("the command is missing; give one of: {}", CLI::detail::join(names, ", "));
   if (wants_command && !unknown.front().starts_with('-')) {
     return fmt::format("there is no command '{}'{}", unknown.front(), did_you_mean(unknown.front(), names));
   }

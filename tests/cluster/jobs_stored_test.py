@@ -66,7 +66,7 @@ class Stored(jobs.Test):
             "metrics": {"sent": "counter"}}))
         cluster.under_load(client, 2)
         cluster.running[leader].kill()
-        client.says("goes on with the job")
+        client.says("continues the job")
         cluster.running["w3"].kill()
         result = self.ended(client, jobs.LOST)
         [run] = self.listed(cluster)

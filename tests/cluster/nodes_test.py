@@ -104,7 +104,7 @@ class Joining(nodes.Test):
         self.assertEqual(shown.returncode, 0, shown.stderr)
         settings = json.loads(shown.stdout)
         self.assertEqual(settings["voters"]["value"], "m1, m2, m3")
-        self.assertEqual(settings["profile"]["origin"], "usual")
+        self.assertEqual(settings["profile"]["origin"], "default")
         cluster = self.cluster(1)
         cluster.running["a"] = cluster.world["a"].start(
             self.binary, "node", "--config", example, "--set", f"data={cluster.folder}/d", "--set",

@@ -20,7 +20,7 @@ WRONG = [
     ("nope", "nope", "--help"),
     ("rnu scenario.yaml", "'rnu'", "did you mean 'run'"),
     ("cluster memebrs", "'memebrs'", "did you mean 'members'", "See 'bellwether cluster --help'"),
-    ("cluster", "which command?", "members"),
+    ("cluster", "the command is missing", "members"),
     ("cluster voters ad m1", "'ad'", "did you mean 'add'"),
     ("cluster members --tiemout 3s", "--tiemout", "did you mean '--timeout'"),
     ("ctl last pase", "'pase'", "did you mean 'pause'"),

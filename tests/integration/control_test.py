@@ -108,10 +108,10 @@ class Control(product.Test):
         self.assertEqual(list(folder.iterdir()), [])
 
     def test_what_is_wrong_is_told(self):
-        self.assertIn("no local run of this user goes on", self.ctl("last", code=NO).err)
+        self.assertIn("no run of this user is in progress", self.ctl("last", code=NO).err)
         process = self.begin(scenario(self.server.url))
         self.assertIn("at most 20 virtual users", self.ctl("last", "vus", "21", code=NO).err)
-        self.assertIn("no run 'zz' goes on; there is", self.ctl("zz", "pause", code=NO).err)
+        self.assertIn("no run 'zz' is in progress; there is", self.ctl("zz", "pause", code=NO).err)
         self.assertIn("no workflow 'x'", self.ctl("last", "vus", "3", "-w", "x", code=NO).err)
         self.assertIn("needs a number", self.ctl("last", "vus", code=WRONG).err)
         self.assertIn("write a whole number", self.ctl("last", "vus", "many", code=WRONG).err)

@@ -106,7 +106,7 @@ class LocalCluster(local_nodes.Test):
             record = json.loads((self.dir / "cluster.json").read_text())
             record["nodes"][0]["pid"] = other.pid
             (self.dir / "cluster.json").write_text(json.dumps(record))
-            self.assertIn("no node of it ran", self.cluster("down").out)
+            self.assertIn("none of its nodes was running", self.cluster("down").out)
             self.assertTrue(runs(other.pid))
             other.kill()
 
@@ -239,12 +239,12 @@ class LocalCluster(local_nodes.Test):
         up = self.ask("cluster", "up", "--managers", "1", "--workers", "2")
         self.assertEqual(len(json.loads(self.ask("job", "workers", "--json").out)), 2, "all have reported")
         self.assertIn("0.00%", self.printed(up, "run load on it").out)
-        self.assertRegex(self.printed(up, "look at it").out, "(?m)^w1 .*alive")
+        self.assertRegex(self.printed(up, "show its state").out, "(?m)^w1 .*alive")
         [job] = json.loads(self.ask("job", "list", "--json").out)
         self.assertEqual(job["state"], "completed")
         self.assertIn("m1", self.ask("cluster", "leader").out)
         self.assertIn("healthy (1 node", self.ask("doctor").out)
-        self.assertIn("ended: ", self.printed(up, "take it down").out)
+        self.assertIn("ended: ", self.printed(up, "stop it").out)
 
         down = "the local cluster is down: start it with `bellwether cluster up`\n"
         for verb in (("job", "list"), ("job", "watch", "x"), ("cluster", "leader"), ("worker", "drain", "w1"),
@@ -277,7 +277,7 @@ class LocalCluster(local_nodes.Test):
                                         ((), {"BELLWETHER_CLUSTER": "flock"}, True)):
             with self.subTest(words=words, **more):
                 run = self.ask(*load, *words, **more)
-                self.assertEqual("given to" in run.err, on_cluster, run)
+                self.assertEqual("submitted to" in run.err, on_cluster, run)
         self.assertIn("--cores", self.ask(*load, "--cores", "1", code=WRONG, BELLWETHER_CLUSTER="flock").err)
 
         self.ask("cluster", "down")

@@ -44,7 +44,7 @@ thresholds:
                              f"json={out}", "--out", f"junit={self.folder}/junit.xml", "--out",
                              f"html={self.folder}/report.html")
         lines = product.Reader(process.stderr)
-        job = re.search("job ([0-9a-f]{16}),", lines.wait_for("given to"))[1]
+        job = re.search("job ([0-9a-f]{16}),", lines.wait_for("submitted to"))[1]
         lines.wait_for(" req/s ")
         owner = json.loads(self.job("status", job, "--json").out)["manager"]
         managers = ("m1", "m2", "m3")

@@ -136,7 +136,7 @@ int change_managers(const ClusterArguments& given, bool add) {
     pause(*session, kLookEvery);
   }
   return refuse("cluster",
-                printable(fmt::format("'{}' is not {} after {}: {}. The change goes on if it can; "
+                printable(fmt::format("'{}' is not {} after {}: {}. The change continues if it can; "
                                       "`bellwether cluster managers` shows it",
                                       given.name, add ? "added" : "removed", format_duration(given.timeout), said)),
                 kExitNo);

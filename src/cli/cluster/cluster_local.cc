@@ -192,7 +192,7 @@ Result<int> up(LocalClusterArguments& given) {
   print_sight(sight, given.json);
   if (given.json) return kExitOk;
   const std::string option = printable(known.option_for(cluster));
-  std::printf("\n%s run, %s leads. They go on when this command has ended.\n", to_string(sight.layout.shape).c_str(),
+  std::printf("\n%s run, %s leads. They continue after this command ends.\n", to_string(sight.layout.shape).c_str(),
               printable(sight.leader).c_str());
   if (sight.layout.shape.workers > 0) {
     // A page of the first manager is a target that exists. A run always needs the option.
@@ -201,8 +201,8 @@ Result<int> up(LocalClusterArguments& given) {
         sight.layout.nodes.front().http_port, printable(shell_word(cluster.name)).c_str());
   }
   std::printf(
-      "  look at it:      bellwether cluster status%s\n"
-      "  take it down:    bellwether cluster down%s\n"
+      "  show its state:  bellwether cluster status%s\n"
+      "  stop it:         bellwether cluster down%s\n"
       "The logs of its nodes are in %s/*.log.\n",
       option.c_str(), option.c_str(), printable(sight.folder).c_str());
   return kExitOk;
@@ -225,16 +225,17 @@ Result<int> down(LocalClusterArguments& given) {
                 told("purged", ended.purged)});
     return kExitOk;
   }
-  if (ended.stopped.empty() && ended.killed.empty()) std::printf("no node of it ran\n");
+  if (ended.stopped.empty() && ended.killed.empty()) std::printf("none of its nodes was running\n");
   if (!ended.stopped.empty()) std::printf("ended: %s\n", joined(ended.stopped).c_str());
-  if (!ended.killed.empty()) std::printf("killed, because they did not end: %s\n", joined(ended.killed).c_str());
+  if (!ended.killed.empty())
+    std::printf("killed, because they did not end in time: %s\n", joined(ended.killed).c_str());
   const std::string folder = printable(ended.folder);
   if (ended.purged) {
     std::printf("removed %s\n", folder.c_str());
   } else if (given.down.purge) {
-    std::printf("%s stays: something else is in it\n", folder.c_str());
+    std::printf("%s is kept: it has other files\n", folder.c_str());
   } else {
-    std::printf("%s stays; `bellwether cluster up%s` goes on with it\n", folder.c_str(),
+    std::printf("%s is kept; `bellwether cluster up%s` starts the cluster again with its data\n", folder.c_str(),
                 printable(known.option_for(cluster)).c_str());
   }
   return kExitOk;

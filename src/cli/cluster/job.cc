@@ -195,7 +195,7 @@ void add_job(CLI::App& app, int& exit_code) {
   submitting->add_option("FILE", given->file, "Scenario file")->required();
   add_sets(submitting, given->sets);
   add_sign_option(submitting, given->sign_key);
-  submitting->add_option("--timeout", given->timeout, "End the job after this time, for example 2h");
+  add_text(submitting, "--timeout", given->timeout, "TIME", "End the job after this time, for example 2h");
   submitting->add_option("--id", given->id,
                          "Id of the job; a job with a known id is not started again (default: random)");
   add_seed(submitting, given->seed, "Seed of all random values (default: random)");
@@ -211,7 +211,7 @@ void add_job(CLI::App& app, int& exit_code) {
   CLI::App* watching = verb(job, given, "watch", true);
   add_out_option(watching, given->outs);
   add_store_option(watching, given->store);
-  watching->add_option("--ui", given->ui, kUiHelp);
+  add_text(watching, "--ui", given->ui, kUiKind, kUiHelp);
   add_quorum_wait(watching, given->cluster);
   add_text(watching, "--windows", given->windows, "FILE",
            "Write each tenth of a second when it closes, one JSON line each");

@@ -83,7 +83,7 @@ class Watcher final : public client::Listener {
     }
     if (!status.manager.empty() && status.manager != manager_) {
       const bool goes_on = !manager_.empty() && !has_ended(status.state);
-      if (goes_on) screen_.tell(at_, fmt::format("manager '{}' goes on with the job", status.manager));
+      if (goes_on) screen_.tell(at_, fmt::format("manager '{}' continues the job", status.manager));
       manager_ = status.manager;
     }
     screen_.place(placement_of(status));
@@ -108,11 +108,11 @@ class Watcher final : public client::Listener {
     }
     const std::string who =
         why.code == client::Code::kUnavailable ? "no manager has the job at the moment" : "no manager answers";
-    screen_.say(fmt::format("{}: {}; the workers go on until their isolation_limit", who, printable(why.message)));
+    screen_.say(fmt::format("{}: {}; the workers continue until their isolation_limit", who, printable(why.message)));
   }
 
   void on_not_cancelled(const client::Error& why) override {
-    screen_.say("the job could not be told to stop: " + printable(why.message));
+    screen_.say("the job could not be stopped: " + printable(why.message));
   }
 
   void on_result(const client::Result& /*result*/) override { end(); }
@@ -168,7 +168,7 @@ class Watching final : public console::Controls {
   void pause() override {}
   void resume() override {}
   const char* stop_question() const override {
-    if (leaves()) return "Watch it no more? The job goes on.";
+    if (leaves()) return "Stop watching? The job continues.";
     return asked_ == 0 ? "Stop the job? Iterations that run may finish." : "End the job at once?";
   }
 
@@ -236,7 +236,7 @@ int see_through(client::Job given, Watcher& watcher, const Keeping& keeping, con
   const std::string option = options.cluster.empty() ? "" : " --cluster " + shell_word(options.cluster);
   const std::string named = printable(job.id() + option);
   if (watching.left()) {
-    std::fprintf(stderr, "\nNot watched any more; the job goes on: bellwether job watch %s\n", named.c_str());
+    std::fprintf(stderr, "\nStopped watching; the job continues: bellwether job watch %s\n", named.c_str());
     return kExitAway;
   }
   const auto result = job.wait();
@@ -319,7 +319,7 @@ int run_on_cluster(const plan::Bundled& bundled, const ClusterOptions& cluster, 
   auto job = Inside::submit(client, bundled, {.id = {}, .seed = seed}, &watcher, watcher.totals_listener(), on_upload);
   if (!job) return complain(options.verb, job.error().message, kExitAway);
   if (options.ui != Ui::kNone)
-    std::fprintf(stderr, "job %s, given to %s\n", job->id().c_str(), client.answered_by().c_str());
+    std::fprintf(stderr, "job %s, submitted to %s\n", job->id().c_str(), client.answered_by().c_str());
   watcher.screen().begin(bundled.plan, "job " + job->id());
   return see_through(std::move(*job), watcher, {Inside::cluster(client)}, options);
 }

@@ -62,7 +62,7 @@ Status check_split_given(const SplitGiven& given, std::size_t threshold) {
   }
   if (threshold == 1 && !given.hides_nothing) {
     return fail(Errc::kInvalid,
-                "with a threshold of 1 each key share is the key, in full: nothing is hidden from whoever has one. "
+                "with a threshold of 1 each key share is the key, in full: it hides nothing from a person who has one. "
                 "Name more nodes, or say --hides-nothing");
   }
   return {};

@@ -196,7 +196,8 @@ task<int> run_act(EpollRuntime& runtime, std::string act, const AgentsOptions& o
 
 int run_agents(const std::string& act, AgentsOptions& options) {
   options.places.complete();
-  if (options.places.registry.empty()) return refuse("agents", "where is the fleet? Give --dir DIR or --registry PATH");
+  if (options.places.registry.empty())
+    return refuse("agents", "the fleet is missing: give --dir DIR or --registry PATH");
   const auto profile = profile_named(options.profile);
   if (!profile) return refuse("agents", profile.error().message);
   const lead::AgentAges ages{.stale_after = options.stale_after.value_or(profile->stale_after),
@@ -285,7 +286,7 @@ Result<int> run_fleet_lead(FleetArguments& given) {
                                     {"--queue", &given.places.queue},
                                     {"--via", &given.places.via},
                                     {"--key", &given.places.key}}) {
-    if (value->empty()) return fail(Errc::kInvalid, "where is the fleet? Give --dir DIR, or else {} too", what);
+    if (value->empty()) return fail(Errc::kInvalid, "the fleet is missing: give --dir DIR, or also {}", what);
   }
   options.registry = given.places.registry;
   options.queue = given.places.queue;
@@ -298,9 +299,10 @@ Result<int> run_fleet_lead(FleetArguments& given) {
     return fail(Errc::kInvalid, "--poll and --health-every must be longer than 0, and --retry-after not shorter");
   }
   if (options.command.empty()) {
-    return refuse("agents lead",
-                  "what shall run for each task? Give it behind '--':  bellwether agents lead --dir DIR -- COMMAND "
-                  "ARGUMENTS");
+    return refuse(
+        "agents lead",
+        "the command for each task is missing; write it after '--': bellwether agents lead --dir DIR -- COMMAND "
+        "ARGUMENTS");
   }
   options.verbosity = given.telling.verbosity();
   BW_RETURN_IF_ERROR(given.places.make_folder());

@@ -120,10 +120,10 @@ void print_report(const DrillArguments& given, const DrillReport& report) {
   std::printf("budget %s: %s\n", rounded(report.worst_budget).c_str(), report.arithmetic.c_str());
   if (report.slo) std::printf("promised (takeover_slo): %s\n", rounded(*report.slo).c_str());
   if (report.acts_known) {
-    std::printf("%s acts, %s by a holder that was none any more\n", format_count(report.acts).c_str(),
+    std::printf("%s acts, %s of them by a former holder\n", format_count(report.acts).c_str(),
                 format_count(report.overlaps).c_str());
   } else {
-    std::printf("measured by the key; whether two acted at once is not known (--acts FILE tells)\n");
+    std::printf("measured by the key; whether two acted at once is unknown without --acts FILE\n");
     if (report.overlaps > 0) std::printf("THE KEY WENT BACK TO AN OLDER EPOCH\n");
   }
   if (report.load) {

@@ -146,7 +146,7 @@ Result<int> run_lead(LeadArguments& given) {
   lead::LeadOptions& options = given.options;
   const bool in_group = store::is_group_url(options.via);
   if (!in_group) {
-    if (options.key.empty()) return fail(Errc::kInvalid, "--key KEY is missing: what shall be led? Any text will do");
+    if (options.key.empty()) return fail(Errc::kInvalid, "--key KEY is missing: give the key to lead, any text");
     if (given.group.first_start)
       return fail(Errc::kInvalid, "--first-start is for vote: and quorum:, where nodes vote: leave it out");
     BW_RETURN_IF_ERROR(set_lease_times(given));
@@ -156,11 +156,11 @@ Result<int> run_lead(LeadArguments& given) {
     options.command = {"/bin/sh", "-c", given.shell};
   }
   if (options.observe) {
-    if (!options.command.empty()) return fail(Errc::kInvalid, "--observe only tells who leads: it runs no command");
+    if (!options.command.empty()) return fail(Errc::kInvalid, "--observe only shows the leader: leave the command out");
   } else if (options.command.empty()) {
     return fail(
         Errc::kInvalid,
-        "what shall run while leading? Give it behind '--':  bellwether lead --via {} --key K -- COMMAND ARGUMENTS",
+        "the command to run is missing; write it after '--': bellwether lead --via {} --key K -- COMMAND ARGUMENTS",
         options.via.empty() ? std::string("URL") : options.via);
   }
   options.verbosity = given.telling.verbosity();
@@ -170,7 +170,9 @@ Result<int> run_lead(LeadArguments& given) {
 
 void add_election_options(CLI::App* command, LeadArguments& given) {
   lead::LeadOptions& options = given.options;
-  add_text(command, "--via", options.via, "URL", "Store or group that decides who leads (see below)")->required();
+  add_text(command, "--via", options.via, "URL",
+           "Store or group that decides who leads, such as flock: or redis://HOST")
+      ->required();
   add_text(command, "-k,--key", options.key, "KEY",
            "The key to lead: any text; with vote: and quorum: the name of the cluster");
   add_text(command, "--id", options.holder, "NAME", "Name of this process in the lease (default HOST:PID)");

@@ -268,7 +268,8 @@ runtime::task<Result<int>> repair(runtime::Runtime& runtime, const LeaseRepairAr
   if (!folder.empty()) {
     BW_CO_RETURN_IF_ERROR(co_await memory.save(epoch));
   }
-  const std::string text = fmt::format("{}: '{}' is free, and its epochs go on above {}", by, given.key, epoch.value());
+  const std::string text =
+      fmt::format("{}: '{}' is free, and its next epoch is above {}", by, given.key, epoch.value());
   journal.transition(runtime.wall_now(), "repaired", text,
                      {{"key", given.key}, {"by", by}, {"epoch", static_cast<int64_t>(epoch.value())}});
   std::printf("%s\n", printable(text).c_str());

@@ -11,6 +11,7 @@
 #include "cli/lead/lease.h"
 #include "cli/verb.h"
 #include "cli/view.h"
+#include "core/base/encoding.h"
 #include "core/base/units.h"
 #include "core/runtime/epoll/epoll_runtime.h"
 #include "core/runtime/epoll/signals.h"
@@ -47,7 +48,10 @@ struct WatchOptions {
   std::vector<std::string> command;
 };
 
-void say(const std::string& text) { refuse("watch", text); }
+// A line of the log.
+void say(runtime::Runtime& runtime, const std::string& text) {
+  std::fprintf(stderr, "%s bellwether watch: %s\n", format_wall(runtime.wall_now()).c_str(), printable(text).c_str());
+}
 
 std::string describe(const runtime::ChildEnd& end) {
   return end.signal != 0 ? fmt::format("signal {}", end.signal) : fmt::format("exit code {}", end.exit_code);
@@ -101,18 +105,18 @@ class Watch {
     }
     cause_ = act.why;
     if (act.kind == WatchdogAct::Kind::kRestart) {
-      say("restarting: " + act.why);
+      say(runtime_, "restarting: " + act.why);
       co_await end_child();
       if (stop_) co_return;
     } else {
-      say("starting: " + act.why);
+      say(runtime_, "starting: " + act.why);
     }
     co_await start_child();
     watchdog_.started(runtime_.now());
     const std::size_t often = watchdog_.restarts_last_hour(runtime_.now());
     if (watchdog_.restarts_too_often(runtime_.now())) {
-      say(fmt::format("warning: {} within the last hour: it does not stay alive by restarting",
-                      format_count(often, "restart")));
+      say(runtime_, fmt::format("warning: {} within the last hour: restarts do not keep the process alive",
+                                format_count(often, "restart")));
     }
     co_await write_state();
   }
@@ -156,7 +160,7 @@ class Watch {
   }
 
   void tell_trouble(const std::string& text) {
-    if (text != trouble_) say("warning: the heartbeat cannot be seen: " + text);
+    if (text != trouble_) say(runtime_, "warning: the heartbeat cannot be seen: " + text);
     trouble_ = text;
   }
 
@@ -169,7 +173,7 @@ class Watch {
     }
     ended_ = started.error().message;
     succeeded_ = false;
-    say("cannot start it: " + ended_);
+    say(runtime_, "the process cannot be started: " + ended_);
   }
 
   // With its whole group: first SIGTERM, then SIGKILL.
@@ -195,7 +199,7 @@ class Watch {
                    told("checked_at", format_wall(runtime_.wall_now()))});
     Status written = co_await store::write_beside(runtime_, options_.state, state.document(), 0644);
     if (written) written = co_await store::put_in_place(runtime_, options_.state);
-    if (!written) say("warning: " + written.error().message);
+    if (!written) say(runtime_, "warning: " + written.error().message);
   }
 
   EpollRuntime& runtime_;
@@ -235,11 +239,13 @@ int run_watch(const WatchOptions& options) {
   auto runtime = EpollRuntime::create({});
   if (!runtime) return refuse("watch", runtime.error().message, kExitNo);
   if (options.restart && !options.state.empty() && (*runtime)->run(ask_running_watchdog(**runtime, options.state))) {
-    say("asked the watchdog that runs already for a restart");
+    say(**runtime, "asked the running watchdog for a restart");
     return kExitOk;
   }
   if (options.command.empty()) {
-    return refuse("watch", "what shall it keep alive? Give it behind '--':  bellwether watch … -- COMMAND ARGUMENTS");
+    return refuse(
+        "watch",
+        "the command to keep running is missing; write it after '--': bellwether watch … -- COMMAND ARGUMENTS");
   }
   if (options.via.empty() == options.registry.empty()) {
     return refuse("watch", "where does the heartbeat show? Give either --via URL --key K or --registry PATH --id NAME");

@@ -164,7 +164,7 @@ void add_build(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<BuildArguments>();
   CLI::App* command = new_verb(app, "build");
   command->add_option("FILE", arguments->build.file, "Source file of the workflow: FILE.cc")->required();
-  command->add_option("-o,--output", arguments->out, "File to write (default: FILE.bw beside the source)");
+  add_text(command, "-o,--output", arguments->out, "FILE", "File to write (default: FILE.bw beside the source)");
   command->add_option("--compiler", arguments->build.compiler,
                       "Compiler (default: the first found of clang++-16, clang++ and g++)");
   add_sign_option(command, arguments->sign_key);

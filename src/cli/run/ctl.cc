@@ -27,7 +27,7 @@ constexpr std::string_view kEnding = ".sock";
 constexpr Duration kPatience = Duration::seconds(5);
 
 std::string listed(const std::vector<Running>& runs) {
-  if (runs.empty()) return "no run goes on";
+  if (runs.empty()) return "no run is in progress";
   std::string text;
   for (const Running& one : runs) text += (text.empty() ? "" : ", ") + one.id;
   return (runs.size() == 1 ? "there is " : "there are ") + text;
@@ -91,7 +91,7 @@ int list(const CtlArguments& arguments) {
   if (arguments.json) {
     print(Value::parsed(all.dump()).document());
   } else if (all.empty()) {
-    std::printf("no local run of this user goes on\n");
+    std::printf("no run of this user is in progress on this machine\n");
   } else {
     std::fputs(table.text().c_str(), stdout);
   }
@@ -177,7 +177,8 @@ std::vector<Running> all_running() {
 Result<Running> find_running(const std::string& name) {
   const std::vector<Running> runs = all_running();
   if (runs.empty()) {
-    return fail(Errc::kNotFound, "no local run of this user goes on ({})", printable(running_folder()));
+    return fail(Errc::kNotFound, "no run of this user is in progress on this machine (looked in {})",
+                printable(running_folder()));
   }
   if (name == "last") return runs.back();
   std::vector<Running> fits;
@@ -187,7 +188,7 @@ Result<Running> find_running(const std::string& name) {
   }
   if (fits.size() == 1) return fits.front();
   if (fits.empty()) {
-    return fail(Errc::kNotFound, "no run '{}' goes on; {}, and `last` is the newest of them", printable(name),
+    return fail(Errc::kNotFound, "no run '{}' is in progress; {}, and `last` is the newest of them", printable(name),
                 listed(runs));
   }
   return fail(Errc::kInvalid, "several runs begin with '{}': {}", printable(name), listed(fits));

@@ -42,7 +42,7 @@ Result<Out> parse_out(const std::string& word, std::string_view option) {
   const auto known = std::find(kFormats.begin(), kFormats.end(), format);
   if (known == kFormats.end()) {
     const std::string_view near = nearest(format, kFormats);
-    return fail(Errc::kInvalid, "{}there are json, csv, junit, html and hdr{}", said,
+    return fail(Errc::kInvalid, "{}FORMAT must be json, csv, junit, html or hdr{}", said,
                 near.empty() ? "" : fmt::format("; did you mean '{}'?", near));
   }
   out.format = static_cast<Format>(known - kFormats.begin());
@@ -92,7 +92,7 @@ bool print_all(const std::string& text, std::string_view verb) {
 }  // namespace
 
 void add_out_option(CLI::App* command, std::vector<std::string>& outs) {
-  add_list(command, "-o,--out", outs, std::string(kOutHelp));
+  add_list(command, "-o,--out", outs, std::string(kOutHelp))->type_name("FORMAT=FILE");
 }
 
 Result<std::vector<Out>> parse_outs(const std::vector<std::string>& words, std::string_view option) {
@@ -192,7 +192,7 @@ void add_report(CLI::App& app, int& exit_code) {
   auto given = std::make_shared<ReportArguments>();
   CLI::App* command = new_verb(app, "report");
   command->add_option("RUN|FILE", given->run, "A stored run (its id, last, last~1), or a result file")->required();
-  add_list(command, "--to", given->to, std::string(kOutHelp))->required();
+  add_list(command, "--to", given->to, std::string(kOutHelp))->type_name("FORMAT=FILE")->required();
   add_store_option(command, given->store);
   command->footer("Exit codes: 0 all reports were written, 104 a report was not written.");
   command->callback([given, &exit_code] { exit_code = answer("report", report_command(*given)); });

@@ -25,8 +25,7 @@ struct Out {
   std::string file;
 };
 
-inline constexpr std::string_view kOutHelp =
-    "FORMAT=FILE: json, html, csv, junit, hdr, or hdr:WORKFLOW.STEP; several at will";
+inline constexpr std::string_view kOutHelp = "FORMAT is json, html, csv, junit, hdr, or hdr:WORKFLOW.STEP; repeatable";
 
 void add_out_option(CLI::App* command, std::vector<std::string>& outs);
 // The words of the command line after `option` ("--out"). kInvalid: something else than formats and files, or one file

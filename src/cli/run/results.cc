@@ -198,7 +198,8 @@ Result<int> remove(const ResultsArguments& given) {
   std::vector<Run> runs;
   for (const std::string& name : given.runs) {
     BW_TRY(auto run, store.find(name));
-    if (run.state == results::State::kRunning) return fail(Errc::kInvalid, "run {} goes on", run.id);
+    if (run.state == results::State::kRunning)
+      return fail(Errc::kInvalid, "run {} is in progress: stop it, or wait for its end", run.id);
     runs.push_back(std::move(run));
   }
   std::vector<std::string> gone;
@@ -212,7 +213,8 @@ Result<int> remove(const ResultsArguments& given) {
 
 Result<int> export_run(const ResultsArguments& given) {
   BW_TRY(auto found, open_run(given.run, given.store));
-  if (found.run.state == results::State::kRunning) return fail(Errc::kInvalid, "run {} goes on", found.run.id);
+  if (found.run.state == results::State::kRunning)
+    return fail(Errc::kInvalid, "run {} is in progress: stop it, or wait for its end", found.run.id);
   if (given.file.ends_with(".json")) {
     const auto document = found.store.document(found.run);
     const Status written = document ? report::write_file(given.file, *document) : tl::unexpected(document.error());
@@ -237,8 +239,8 @@ CLI::App* verb(CLI::App& parent, const char* name, const std::shared_ptr<Results
 }  // namespace
 
 void add_store_option(CLI::App* command, std::string& store) {
-  command->add_option("--store", store,
-                      "File of stored runs (default: the file of this user, see docs/load/guides/compare.md)");
+  add_text(command, "--store", store, "FILE",
+           "File of stored runs (default: the file of this user, see docs/load/guides/compare.md)");
 }
 
 Result<std::string> store_path(const std::string& given) {

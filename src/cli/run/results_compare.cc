@@ -77,7 +77,7 @@ Result<std::vector<Opened>> open_all(const ResultsCompareArguments& given) {
   for (const std::string& name : given.runs) {
     BW_TRY(auto run, open_run(name, given.store));
     if (run.run.state == results::State::kRunning) {
-      return fail(Errc::kInvalid, "run {} goes on; compare it when it has ended", run.run.id);
+      return fail(Errc::kInvalid, "run {} is in progress; compare it when it has ended", run.run.id);
     }
     BW_TRY(auto plan, run.store.plan_of(run.run));
     all.push_back({std::move(run), std::move(plan)});
@@ -199,8 +199,8 @@ Said verdict_of(const Comparison& of, const ResultsCompareArguments& given, cons
     const double longer = std::ceil(of.longer(tolerance));
     return {
         "inconclusive",
-        fmt::format("INCONCLUSIVE: {} unclear, chance may explain the difference. Runs {} times as long would tell, "
-                    "or a greater --tolerance",
+        fmt::format("INCONCLUSIVE: {} unclear, chance may explain the difference. For a clear answer, make the runs {} "
+                    "times as long, or set a greater --tolerance",
                     format_count(unclear, "figure") + (unclear == 1 ? " is" : " are"),
                     longer > kMaxTimes ? "more than 1,000" : fmt::format("about {:.0f}", longer)),
         aggregate::kExitNoSamples};

@@ -433,29 +433,30 @@ void add_run(CLI::App& app, int& exit_code) {
       ->add_option("FILE|URL", arguments->what,
                    "Scenario (FILE.yaml, .lua, .cc, .bw), or a URL with http:// or https://")
       ->required();
-  command->add_option("-u,--vus", arguments->vus,
-                      "Number of virtual users (default: those of the scenario; 1 for a URL)");
-  command->add_option("-d,--duration", arguments->duration, "Duration, for example 30s or 5m");
-  command->add_option("-R,--rate", arguments->rate,
-                      "Arrival rate, for example 500/s: an open model, which the target cannot slow down");
+  command
+      ->add_option("-u,--vus", arguments->vus, "Number of virtual users (default: those of the scenario; 1 for a URL)")
+      ->type_name("N");
+  add_text(command, "-d,--duration", arguments->duration, "TIME", "Duration, for example 30s or 5m");
+  add_text(command, "-R,--rate", arguments->rate, "RATE",
+           "Arrival rate, for example 500/s: an open model, which the target cannot slow down");
   command
       ->add_option("-n,--iterations", arguments->iterations,
                    "Run this many iterations of each workflow, shared by its users (default: 1 user, at most 10m)")
       ->check(CLI::Range(uint64_t{1}, scenario::kMaxIterations));
   add_list(command, "--stage", arguments->stages,
-           "Ramp to this number of users (30s:100), or to this arrival rate (30s:500/s); several in turn")
+           "Ramp to this number of users (30s:100), or to this arrival rate (30s:500/s); repeatable, in order")
       ->type_name("DURATION:TARGET");
   add_list(command, "--tag", arguments->tags, "Tag of the run and of all its steps; thresholds can select it")
       ->type_name("KEY=VALUE");
-  command->add_option("--timeout", arguments->timeout, "End the run after this time, for example 2h");
+  add_text(command, "--timeout", arguments->timeout, "TIME", "End the run after this time, for example 2h");
   add_sets(command, arguments->sets);
   add_out_option(command, arguments->outs);
   add_store_option(command, arguments->store);
   command->add_flag("--no-store", arguments->no_store, "Do not store the run for `bellwether results`");
-  command->add_option("--ui", arguments->ui, kUiHelp);
+  add_text(command, "--ui", arguments->ui, kUiKind, kUiHelp);
   command->add_option("--cores", arguments->cores, "Number of load threads (default: all processors)")
       ->check(CLI::Range(1U, kMaxCores));
-  command->add_option("--pin", arguments->pin, "Processors for the load threads, for example 1 or 0,2-3");
+  add_text(command, "--pin", arguments->pin, "LIST", "Processors for the load threads, for example 1 or 0,2-3");
   add_list(command, "--resolve", arguments->hosts, "Connect to this address in place of the look-up of the host")
       ->type_name("HOST=IP[:PORT]");
   add_text(command, "--local-ips", arguments->local_ips, "LIST",
@@ -474,7 +475,7 @@ void add_run(CLI::App& app, int& exit_code) {
   command->add_flag("--check-targets", arguments->check_targets,
                     "Before the load, also connect to each target; refuse the run if one cannot be reached");
   add_list(command, "-H,--header", arguments->headers, "URL only: a header field")->type_name("'NAME: VALUE'");
-  command->add_option("-X,--method", arguments->method, "URL only: method (default GET)");
+  add_text(command, "-X,--method", arguments->method, "METHOD", "URL only: method (default GET)");
   command->add_option("-b,--body", arguments->body,
                       "URL only: body of the request; @FILE: content of a file, @-: standard input");
   command->add_flag("-k,--insecure", arguments->insecure, "URL only: do not verify the certificate");
@@ -489,7 +490,7 @@ void add_run(CLI::App& app, int& exit_code) {
       "`--cluster current` is the cluster of `bellwether cluster use`. A cluster runs workflows in C++ only if they "
       "are signed, with --sign-key or by `bellwether build`: docs/cluster/programs.md. First Ctrl-C: running "
       "iterations finish, then comes the summary. Second: they end at once. On the screen: q stops the run after a "
-      "question, n shows the next workflow, ? lists all keys.");
+      "question, n shows the next workflow, ? lists all keys.\n\nExit codes: `bellwether help` lists those of a run.");
   command->callback([arguments, &exit_code] { exit_code = answer("run", run_command(*arguments)); });
 }
 

@@ -27,7 +27,8 @@ enum class Ui : uint8_t { kNone, kCi, kFull };
 // names the reason when the requested full is impossible.
 Result<Ui> ui_of(const std::string& word);
 inline constexpr const char* kUiHelp =
-    "full: a screen, ci: a line every few seconds, none (usual: full on a terminal, else ci)";
+    "full: a screen, ci: a line every few seconds, none (default: full on a terminal, else ci)";
+inline constexpr const char* kUiKind = "full|ci|none";
 
 // Lines on standard error, or a board for a screen. One thread reports a run; say() may be called on another.
 class RunScreen {

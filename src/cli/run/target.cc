@@ -30,7 +30,7 @@ constexpr const char* kFooter =
     "  /  /json  /items  /items/ID  /cart (GET, POST)  /pay (POST)  /headers  /echo  /cookies  /gzip  /br\n"
     "  /login            POST {\"user\":…,\"pass\":…}: a token and a session cookie\n"
     "  /bytes/N          N bytes                    /stream/N    N lines, chunked\n"
-    "  /status/CODE      this status                /delay/50ms  answers that late\n"
+    "  /status/CODE      this status                /delay/50ms  answers after 50 ms\n"
     "  /redirect/N       N redirects, then 200\n"
     "  /fault/NAME       reset, close, hang, truncate, garbage, long-header, bad-length, bad-chunk, bad-gzip";
 
@@ -68,7 +68,7 @@ Status set_faults(const TargetArguments& arguments, target::FaultOptions& faults
                                             arguments.stall_every));
   }
   if (!(arguments.error_rate >= 0 && arguments.error_rate <= 1)) {
-    return fail(Errc::kInvalid, "--error-rate is a share of the requests, from 0 to 1");
+    return fail(Errc::kInvalid, "--error-rate is a fraction of the requests: write a number from 0 to 1");
   }
   faults.error_rate = arguments.error_rate;
   return {};
@@ -129,21 +129,23 @@ void add_target(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<TargetArguments>();
   CLI::App* command = new_verb(app, "target");
   command->add_option("-l,--listen", arguments->listen, "Address and port; port 0 takes a free one")
+      ->type_name("HOST:PORT")
       ->capture_default_str();
-  command->add_option("--latency", arguments->latency, "Delay of each response: 20ms, or uniformly 20ms-80ms");
-  command->add_option("--stall-every", arguments->stall_every, "Period of stalls, for example 20s");
-  command->add_option("--stall-for", arguments->stall_for, "Length of a stall, at the end of each period");
+  add_text(command, "--latency", arguments->latency, "TIME[-TIME]",
+           "Delay of each response: 20ms, or uniformly 20ms-80ms");
+  add_text(command, "--stall-every", arguments->stall_every, "TIME", "Period of stalls, for example 20s");
+  add_text(command, "--stall-for", arguments->stall_for, "TIME", "Length of a stall, at the end of each period");
   command->add_option("--error-rate", arguments->error_rate, "Fraction of requests answered with 500, 0 to 1");
   command->add_flag("--tls", arguments->tls, "Serve HTTPS");
-  command->add_option("--cert", arguments->certificate, "Serve HTTPS with this certificate chain (PEM)");
-  command->add_option("--key", arguments->key, "Private key of the certificate (PEM)");
-  command->add_option("--ca-out", arguments->ca_out,
-                      "With --tls: write the certificate that clients must trust to this file");
+  add_text(command, "--cert", arguments->certificate, "FILE", "Serve HTTPS with this certificate chain (PEM)");
+  add_text(command, "--key", arguments->key, "FILE", "Private key of the certificate (PEM)");
+  add_text(command, "--ca-out", arguments->ca_out, "FILE",
+           "With --tls: write the certificate that clients must trust to this file");
   command->add_option("--cores", arguments->cores, "Number of threads (default: all processors)")
       ->check(CLI::Range(1U, kMaxCores));
-  command->add_option("--pin", arguments->pin, "Processors for the threads, for example 1 or 0,2-3");
+  add_text(command, "--pin", arguments->pin, "LIST", "Processors for the threads, for example 1 or 0,2-3");
   add_seed(command, arguments->seed, "Seed of latency and errors (default: random)");
-  command->add_option("--for", arguments->run_for, "End after this time (default: at Ctrl-C)");
+  add_text(command, "--for", arguments->run_for, "TIME", "End after this time (default: at Ctrl-C)");
   command->add_flag("-q,--quiet", arguments->quiet, "Print errors only");
   command->footer(kFooter);
   command->callback([arguments, &exit_code] { exit_code = answer("target", run_command(*arguments)); });

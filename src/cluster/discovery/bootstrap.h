@@ -68,14 +68,14 @@ class NameCache {
 
 // When a node that finds no cluster begins one.
 enum class Founding : unsigned char {
-  kNever,      // it tries for ever, or until its limit
+  kNever,      // it tries until its limit, if it has one
   kWhenAlone,  // when it has no candidate beside itself: all seeds and names lead to itself, or none exist
   kAtOnce,     // an operator says that this is the first node: after one round without an answer
 };
 
 struct BootstrapSettings {
   std::vector<HostPort> seeds;  // addresses, or names that are resolved
-  std::vector<Question> names;  // services too
+  std::vector<Question> names;  // addresses and services
   std::vector<HostPort> self;   // every address under which this node would find itself
   Duration probe_timeout = Duration::millis(500);
   std::size_t probes_max = 10;
@@ -83,8 +83,8 @@ struct BootstrapSettings {
   Duration join_timeout = Duration::seconds(2);
   Duration backoff = Duration::millis(500);
   Duration backoff_max = Duration::seconds(15);
-  double backoff_jitter = 0.25;           // added, uniform in [0, this share]
-  std::optional<unsigned> rounds_max;     // nothing: for ever
+  double backoff_jitter = 0.25;           // added, as a fraction of the pause: uniform in [0, this]
+  std::optional<unsigned> rounds_max;     // nothing: no limit
   std::optional<Duration> give_up_after;  // since the start
   Founding founding = Founding::kNever;
   NameSettings dns;
@@ -139,7 +139,7 @@ using BootstrapEvent = std::variant<event::Start, event::Resolved, event::NotRes
                                     event::ProbeFailed, event::JoinAccepted, event::JoinRefused, event::Tick>;
 
 namespace effect {
-struct Resolve {  // answer with Resolved or NotResolved; the kernel gives up by itself
+struct Resolve {  // answer with Resolved or NotResolved; after its timeout the kernel waits no more
   Question question;
 };
 struct Probe {  // send PING at `at`, answer with ProbeAnswered or ProbeFailed

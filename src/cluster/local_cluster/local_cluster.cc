@@ -103,7 +103,7 @@ task<Status> end_processes(runtime::EpollRuntime& runtime, std::vector<LocalNode
   Instant end = runtime.read_clock() + limit;
   bool killing = false;
   while (!alive.empty()) {
-    if (said != alive.size()) progress(fmt::format("waiting for {} to end", alive.size()));
+    if (said != alive.size()) progress(fmt::format("waiting for {} to end", format_count(alive.size(), "node")));
     said = alive.size();
     co_await runtime.sleep(kLookEvery / 2);
     alive = alive_of(nodes);

@@ -85,7 +85,7 @@ TEST_F(NodeConfigTest, a_later_layer_wins_and_each_value_knows_where_it_came_fro
   EXPECT_EQ(settings.value("profile").origin, "--set profile");
   EXPECT_EQ(settings.value("cluster").origin, "node.yaml:2:10");
   EXPECT_EQ(settings.value("tls.ca").origin, "node.yaml:8:45");
-  EXPECT_EQ(settings.value("region").origin, "usual");
+  EXPECT_EQ(settings.value("region").origin, "default");
 }
 
 TEST_F(NodeConfigTest, a_node_without_a_name_has_that_of_its_host) {

@@ -35,7 +35,7 @@ class Settings {
   using Environment = const char* (*)(const char* name);
   struct Value {
     std::vector<std::string> texts;  // one, but of lists
-    std::string origin = "usual";    // "node.yaml:4:7", "environment BELLWETHER_NAME", "--set name"
+    std::string origin = "default";  // "node.yaml:4:7", "environment BELLWETHER_NAME", "--set name"
   };
 
   // `specs` must outlive it.

@@ -28,8 +28,8 @@
 
 namespace bellwether::wire {
 
-// The body of an answer with the status kBusy: when to ask again, and why not now. A node that has no time for that
-// either sends none.
+// The body of an answer with the status kBusy: when to ask again, and why not now. A node that is too busy
+// for a body sends none.
 //
 //   offset  bytes
 //    0       4    milliseconds, big-endian, after which to ask again; 0: it does not say
@@ -87,7 +87,7 @@ struct MessageHeader {
     kCancel = 4,  // the answer to this request is no longer wanted
     kPing = 5,    // asks for a pong
     kPong = 6,
-    kGoodbye = 7,  // no new requests, please: this end is about to close
+    kGoodbye = 7,  // the receiver must send no new requests: this end is about to close
     kPiece = 8,    // goes on with the unfinished message of this priority
   };
   Kind kind = Kind::kPing;
@@ -139,7 +139,7 @@ struct SessionLimits {
   InflateLimits body;           // body.compressed bounds every message, compressed or not
   // Bytes that wait in each class. One message always finds room in an empty queue.
   std::array<std::size_t, kPriorities> queued_max = {1 << 20, 2 << 20, 4 << 20, 8 << 20};
-  Duration quiet = Duration::seconds(5);     // of silence, after which the other end is asked for a sign of life
+  Duration quiet = Duration::seconds(5);     // of silence, after which this end sends a ping
   Duration give_up = Duration::seconds(15);  // of silence, after which it counts as gone; 0: never
 };
 
@@ -169,8 +169,8 @@ class Session {
   // `peer_takes`: requests that the other end takes at a time, from its hello.
   Session(const SessionLimits& limits, uint32_t peer_takes, Instant now);
 
-  // Sends a request. Until `deadline`, when next_expired() gives it back. kExhausted: too much is under way or waits;
-  // kTooLarge; kClosed after a goodbye of either end.
+  // Sends a request. At `deadline` next_expired() returns it, without an answer. The session keeps `context` and does
+  // not own it. Errors: kExhausted: too much is under way or waits; kTooLarge; kClosed after a goodbye of either end.
   Result<RequestId> request(Instant deadline, const Outgoing& message, void* context);
   // Answers. False: the answer is no longer wanted.
   bool respond(RequestId id, ReplyStatus status, Bytes body, bool compress = false);
@@ -198,7 +198,7 @@ class Session {
   bool next_expired(Instant now, Expired& expired);
   // Any request of this end, for when the connection has ended; nothing when none is left.
   bool take_any(Expired& taken);
-  // Asks for a sign of life when it is time. False: the other end has been silent for too long.
+  // Sends a ping when it is time. False: the other end has been silent for too long.
   bool keep_alive(Instant now);
   // When next_expired() or keep_alive() may have something to do. Never later than that, perhaps earlier.
   Instant next_deadline() const;

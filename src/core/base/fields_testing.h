@@ -50,7 +50,7 @@ template <class T, std::size_t... I>
 constexpr bool is_made_from(std::index_sequence<I...>) {
   return requires { T{(void(I), Any{})...}; };
 }
-template <class T, std::size_t N = 22>
+template <class T, std::size_t N = 24>
 consteval std::size_t count() {
   if constexpr (N == 0 || is_made_from<T>(std::make_index_sequence<N>())) {
     return N;
@@ -67,7 +67,7 @@ consteval std::size_t count() {
 template <class T>
 constexpr auto members(T& of) {
   constexpr std::size_t kCount = count<std::remove_const_t<T>>();
-  static_assert(kCount <= 22, "a struct with more members needs a line here");
+  static_assert(kCount <= 23, "a struct with more members needs a line here");
   if constexpr (kCount == 0) return std::tuple<>();
   BW_MEMBERS(1, a)
   BW_MEMBERS(2, a, b)
@@ -91,6 +91,7 @@ constexpr auto members(T& of) {
   BW_MEMBERS(20, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t)
   BW_MEMBERS(21, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u)
   BW_MEMBERS(22, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v)
+  BW_MEMBERS(23, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w)
 }
 #undef BW_MEMBERS
 

@@ -6,7 +6,7 @@
 //
 //   template <>
 //   inline constexpr auto message::kDescription<Begin> = message::describe<Begin>(
-//       "the begin of a share", field<&Begin::job>(1, kJobId), field<&Begin::clock>(4, zigzag(kClock)));
+//       "the start of an assignment", field<&Begin::job>(1, kJobId), field<&Begin::clock>(4, zigzag(kClock)));
 //
 // On the wire it is a message of protocol buffers, so a reader skips unknown fields. Fields are only ever added: a
 // number is never used again for another field. Members may be numbers, enumerations, strong ids, spans and times
@@ -68,7 +68,7 @@ template <class T>
 concept SpanLike = T::period::den == 1'000'000'000 && requires(T span) { span.count(); };
 template <class T>
 concept MomentLike = SpanLike<typename T::duration> && requires(T at) { at.time_since_epoch(); };
-// Has a name for people, or another form for them.
+// Has a text form for people.
 template <class T>
 concept Worded = requires(const T& value) {
   { to_string(value) } -> std::convertible_to<std::string_view>;

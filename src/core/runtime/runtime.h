@@ -91,7 +91,7 @@ class UdpSocket {
   virtual ~UdpSocket() = default;
   struct Datagram {
     Endpoint from;
-    std::size_t size = 0;  // bytes put into the caller's buffer; longer datagrams are cut
+    std::size_t size = 0;  // bytes in the caller's buffer; a longer datagram is cut
   };
   virtual Status send(Endpoint to, Bytes bytes) = 0;
   virtual task<Result<Datagram>> receive(MutableBytes into, Cancellation* cancel) = 0;
@@ -172,8 +172,8 @@ class Runtime {
 
   // Waits until a descriptor of some library can be read or written: for code with a private socket (database clients).
   // kTimeout at `deadline`, after which it looks once more, so that a deadline in the past only looks; kExists when
-  // another coroutine waits for this descriptor already; kUnsupported in the simulator, which has none. It must not be
-  // closed meanwhile.
+  // another coroutine waits for this descriptor already; kUnsupported in the simulator, which has none. The
+  // descriptor must stay open meanwhile.
   virtual task<Result<Readiness>> wait_descriptor(int fd, bool read, bool write, Instant deadline,
                                                   Cancellation* cancel) = 0;
 
@@ -181,7 +181,8 @@ class Runtime {
   virtual ProcessIdentity self() = 0;
   virtual ProcessSight look_at_process(int64_t pid) = 0;
 
-  // Runs `call(context)` on this runtime's loop, soon. From any thread. Returns false when the mailbox is full.
+  // Runs `call(context)` on this runtime's loop, in one of its next turns. Any thread may call it. False: the mailbox
+  // is full, and the call will not run.
   virtual bool post(void (*call)(void* context), void* context) = 0;
 
   // co_await runtime.sleep_until(t, cancel): true when the monotonic clock came to `t`, false when cancelled first.
@@ -199,7 +200,7 @@ class Runtime {
   Runtime(uint64_t seed, Instant start, bool real_clock)
       : now_(start), timers_(start), prng_(seed), real_clock_(real_clock) {}
   static Instant read_monotonic();
-  // To be looked after by each runtime: advance() at next_deadline().
+  // Each runtime must call advance() on it at next_deadline().
   BootTimers& boot_timers() { return boot_timers_; }
 
   Instant now_;

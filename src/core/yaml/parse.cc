@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <sstream>
@@ -199,17 +201,50 @@ class Builder : public YAML::EventHandler {
   std::size_t text_bytes_ = 0;
 };
 
-// Hints for the most common syntax errors.
-std::string hint_for(std::string_view text, Mark mark, std::string_view message) {
+// A syntax error: the beginning of the parser's words, our words, and the remedy.
+struct SyntaxError {
+  std::string_view parser;
+  std::string_view message;
+  std::string_view hint;
+};
+
+constexpr std::string_view kFlowHint = "inside [ ] and { }, put a text that contains any of [ ] { } , : # into quotes";
+constexpr std::string_view kIndentHint = "indent all keys of a map equally, and all items of a list";
+constexpr std::string_view kTabHint = "indent with spaces, not with tabs";
+
+constexpr std::array kSyntaxErrors{
+    SyntaxError{"end of sequence flow not found", "a list has '[' without ']'", kFlowHint},
+    SyntaxError{"end of map flow not found", "a map has '{' without '}'", kFlowHint},
+    SyntaxError{"illegal flow end", "']' or '}' has no '[' or '{' before it", kFlowHint},
+    SyntaxError{"end of sequence not found", "this line is not indented like the items of the list", kIndentHint},
+    SyntaxError{"end of map not found", "this line is not indented like the keys of the map", kIndentHint},
+    SyntaxError{"illegal map value", "a key and ':' cannot stand here",
+                "put a text that contains ': ' into quotes; indent all keys of a map equally"},
+    SyntaxError{"illegal map key", "a key cannot stand here", kIndentHint},
+    SyntaxError{"illegal block entry", "an item of a list ('-') cannot stand here",
+                "begin a line with each item, and indent all items of a list equally"},
+    SyntaxError{"illegal tab when looking for indentation", "a tab indents this line", kTabHint},
+    SyntaxError{"unknown token", "no value begins with this character",
+                "put a text that begins with @, ` or % into quotes"},
+    SyntaxError{"the referenced anchor is not defined", "an alias (*NAME) has no anchor (&NAME) above it",
+                "define the anchor first; put a text that begins with * into quotes"},
+    SyntaxError{"unknown escape character: ", "unknown escape sequence after a backslash",
+                "in double quotes, write \\\\ for a backslash, or use single quotes"}};
+
+// An error of the parser. Without a row in the table it keeps the parser's words.
+Diagnostics::Problem syntax_problem(std::string_view text, Mark mark, std::string_view words) {
   for (int line = 1; line < mark.line && !text.empty(); ++line) {
     text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
   }
-  const std::string_view indentation = text.substr(0, text.find_first_not_of(" \t"));
-  if (indentation.find('\t') != std::string_view::npos) return "indent with spaces, not with tabs";
-  if (message.find("flow") != std::string_view::npos || message.find("map value") != std::string_view::npos) {
-    return "inside [ ] and { }, put a text that contains any of [ ] { } , : # into quotes";
+  const bool has_tab = text.substr(0, text.find_first_not_of(" \t")).find('\t') != std::string_view::npos;
+  std::string_view hint = has_tab ? kTabHint : std::string_view();
+  for (const SyntaxError& each : kSyntaxErrors) {
+    if (!words.starts_with(each.parser)) continue;
+    words = each.message;
+    if (!has_tab) hint = each.hint;
+    break;
   }
-  return {};
+  return {.message = fmt::format("this is not YAML: {}", words), .hint = std::string(hint)};
 }
 
 }  // namespace
@@ -255,7 +290,7 @@ std::optional<Node> parse_yaml(std::string_view text, Diagnostics& diagnostics, 
     diagnostics.add(refused.mark, refused.problem);
   } catch (const YAML::Exception& error) {
     const Mark mark = error.mark.is_null() ? Mark{1, 1, file} : builder.mark_of(error.mark);
-    diagnostics.add(mark, {.message = "this is not YAML: " + error.msg, .hint = hint_for(text, mark, error.msg)});
+    diagnostics.add(mark, syntax_problem(text, mark, error.msg));
   }
   return std::nullopt;
 }

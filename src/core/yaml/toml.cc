@@ -104,7 +104,8 @@ std::optional<Node> parse_toml(std::string_view text, Diagnostics& diagnostics) 
   const toml::parse_result parsed = toml::parse(text);
   if (!parsed) {
     diagnostics.add(mark_of(parsed.error().source()),
-                    {.message = "this is not TOML: " + std::string(parsed.error().description())});
+                    {.message = "this is not TOML: " + std::string(parsed.error().description()),
+                     .hint = "put each text into quotes, and close each '[' and '{'"});
     return std::nullopt;
   }
   Converter converter(diagnostics);

@@ -29,7 +29,7 @@ struct LeaderSeen {
   NodeId leader;
   Epoch epoch;
 };
-// HandOver does not happen: this node leads on.
+// HandOver was refused: this node continues to lead.
 struct HandOverRefused {
   std::string why;
 };
@@ -42,7 +42,7 @@ struct RegisterTaken {
 struct RegisterWritten {
   uint64_t ticket = 0;
 };
-// Unknown whether it was done.
+// Whether the write or the taking happened is unknown.
 struct RegisterFailed {
   uint64_t ticket = 0;
   std::string why;
@@ -198,7 +198,7 @@ struct Send {
 struct HandOver {
   NodeId target;
 };
-// To the election: the hand-over is off. Lead on, or stand again.
+// To the election: the hand-over is cancelled. Continue to lead, or be a candidate again.
 struct TakeBack {};
 // To the election: this node cannot do its duties.
 struct StepDown {

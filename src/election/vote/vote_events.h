@@ -88,7 +88,8 @@ struct HeartbeatAnswer {
   uint64_t admin_mark = 0;  // of the life that sent the heartbeat
   bool stands = false;
   double score = 0;  // when it stands
-  // The minimum time, from the sending of the heartbeat, in which the sender answers no other. Nodes may differ in it.
+  // From the sending of the heartbeat, the sender of this answer answers no other admin for at least this time. Nodes
+  // may have different times.
   Duration promise;
 };
 
@@ -127,7 +128,7 @@ class ReputationBook {
 
   // As text, one line a node: "ID SERVED LOST WRONG".
   std::string text() const;
-  // kInvalid: no such text, or out of its bounds.
+  // kInvalid: not such a text, or a count above its limit.
   static Result<ReputationBook> read(std::string_view text);
 
  private:
@@ -151,7 +152,7 @@ struct Record {
   uint64_t start = 0;          // how often the node was started
   Term term;                   // the last in which it voted
   NodeId vote;                 // in it
-  Term promised;               // the last admin's that was promised anything; no earlier one is
+  Term promised;               // the term of the last admin that got a promise; an admin of an earlier term gets none
   uint64_t promised_mark = 0;  // of that admin's life: no other one has the term
   Duration longest_promise;    // of any that was made
   bool lost = false;           // earlier promises are unknown: this node follows only
@@ -279,7 +280,7 @@ enum class Refusal : uint8_t {
 inline constexpr std::size_t kRefusals = 6;
 // "not_a_member", "earlier_life", "second_process", "heard_before", "older_term", "not_elected".
 std::string_view to_string(Refusal refusal);
-// A message that was not listened to, and why; each reason of each sender once until something of it is in order.
+// An ignored message, and why. Reported once for each reason and sender, until the sender sends a valid message.
 struct Refused {
   NodeId from;
   std::string why;

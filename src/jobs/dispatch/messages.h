@@ -30,9 +30,9 @@ inline constexpr std::size_t kMaxLiveWindows = 64;  // in one answer
 
 // --- a worker to managers --------------------------------------------------------------------------------------------
 
-// The progress of an assignment since its begin, relative to its schedule. All figures grow. The growth of the second
-// of each pair relative to the first is the part that was done of the possible. Waiting, above all for the target, is
-// not counted as possible.
+// The progress of an assignment since its start, relative to its schedule: three pairs of counters, the possible and
+// the done. The growth of the second, divided by that of the first, is the fraction that was done. Time in which users
+// wait, above all for the target, is not in the possible.
 struct Headway {
   uint64_t could_turn = 0;  // turns of its load loops: one in 100 ms each, by the worker's clock
   uint64_t turned = 0;
@@ -52,7 +52,7 @@ struct WorkerReport {
   bool healthy = false;  // else it prefers no work
   std::string state;     // "healthy", "degraded", "draining" …
   std::string reason;    // if not healthy
-  bool leaves = false;   // soon: others are to get its assignments
+  bool leaves = false;   // it ends soon: give its assignments to other workers
   struct Held {
     std::string job;
     JobFence fence;  // the highest that the worker knows of the job
@@ -108,7 +108,7 @@ struct ExtendMessage {
 struct MoreTime {
   Duration granted;        // zero: no more
   uint32_t remaining = 0;  // further requests that may succeed
-  bool warning = false;    // hardly any time left: save what must be saved
+  bool warning = false;    // the time ends soon: save the results now
   bool over = false;       // its time is over now
   std::string why;         // of a zero grant; for people
   bool operator==(const MoreTime&) const = default;
@@ -346,7 +346,7 @@ struct WatchLive {
   bool operator==(const WatchLive&) const = default;
 };
 struct LiveWindow {
-  uint64_t number = 0;    // in units of its length, from the begin of the run
+  uint64_t number = 0;    // in units of its length, from the start of the run
   uint32_t revision = 0;  // number of amendments
   uint32_t told = 0;      // assignments that reported in it
   LiveSum done;           // in it; the virtual users at its end; no age

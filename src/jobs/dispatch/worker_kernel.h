@@ -114,7 +114,7 @@ struct TimeGiven {
   AssignmentKey assignment;
   MoreTime answer;
 };
-// The owner counts nothing of this assignment any more.
+// The owner no longer counts the reports of this assignment.
 struct Excess {
   AssignmentKey assignment;
 };
@@ -204,7 +204,7 @@ struct AskForTime {
   AssignmentKey assignment;
   Duration left;
 };
-// The worker may end its process soon: it reports all that it has measured.
+// The worker may kill its process soon: the process must report all that it has measured.
 struct Warn {
   AssignmentKey assignment;
 };

@@ -23,7 +23,7 @@ WatchdogAct Watchdog::check(Instant now, const WatchdogSight& sight) {
     if (blind || now - last < settings_.stale_after) return {};
     return {Kind::kRestart, "it is frozen: alive, but no heartbeat for " + format_duration(now - last)};
   }
-  if (!ever_started_) return {Kind::kStart, "it was not started yet"};
+  if (!ever_started_) return {Kind::kStart, "this is the first start"};
   // A heartbeat seen for the first time may be old: it gets the threshold to show that it moves.
   const bool others_lead = heard_ && now - *heard_ < settings_.stale_after;
   if (sight.succeeded && (others_lead || blind)) return {};

@@ -87,17 +87,17 @@ struct ContextView {
   std::string answered_by;
   std::string leader;  // empty: no known leader
   uint64_t epoch = 0;
-  uint64_t terms = 0;
-  std::string duty;
-  std::string why;
+  uint64_t terms = 0;   // of all leaders until now
+  std::string duty;     // the state of this node's leader kernel, for people
+  std::string why;      // the reason for that state
   std::string manager;  // of the node that answers; empty: none is registered
   uint64_t queued = 0;
   uint64_t active = 0;
   uint64_t completed = 0;
   uint64_t failed = 0;
-  Duration oldest_waiting;
-  Duration leads_for;
-  double health = 0;  // of the cluster, 0 to 1; counts when `checked`
+  Duration oldest_waiting;  // the longest wait of a queued request
+  Duration leads_for;       // zero: this node does not lead
+  double health = 0;        // of the cluster, 0 to 1; counts when `checked`
   bool checked = false;
   std::vector<Node> nodes;
   std::vector<Job> jobs;

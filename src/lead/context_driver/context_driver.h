@@ -47,7 +47,7 @@ class ContextDriver final : private Service {
     Callback<std::optional<ContextFitness>(const ContextWork& work)> fitness;
     // Called one after the other, from within the loop; must not call the driver. `event`: the subject, in one word.
     Callback<void(const std::string& event, const std::string& text, bool warning)> says;
-    // signs the messages between nodes; nullptr: the connection alone identifies the sender.
+    // Signs the messages between nodes; nullptr: the connection alone identifies the sender.
     const VoteSeal* seal = nullptr;
   };
 
@@ -61,9 +61,10 @@ class ContextDriver final : private Service {
   // kExists: a manager is registered. kInvalid: its name or slots.
   Status register_manager(std::unique_ptr<ContextManager> manager);
 
-  // Does its duties until cancelled; no job is left then.
+  // Does its duties until cancelled. When it returns, no job runs.
   runtime::task<void> run(runtime::Cancellation* cancel);
-  // Stops running jobs, gives the register back, and leads no more: at most until `deadline`.
+  // Stops running jobs, kills those that still run at `deadline` (monotonic clock), ends its term, and never leads
+  // again.
   runtime::task<void> wind_up(Instant deadline);
 
   // The events of the election, as for its listener (cluster/net/leadership.h). work_stopped() of the leadership

@@ -39,7 +39,7 @@ struct Origin {
   Phase phase = Phase::kDns;
 };
 
-constexpr std::array<Origin, 19> kOrigins{{
+constexpr std::array<Origin, 18> kOrigins{{
     {"http_reqs", Source::kRequests},
     {"http_req_failed", Source::kFailed},
     {"http_req_duration", Source::kDuration},

@@ -218,11 +218,11 @@ void draw_status_bar(Brush& brush, int row, bool has_pages) {
 }
 
 void draw_help(Brush& brush) {
-  std::vector<std::string_view> lines{"q        stop the run, after a question"};
-  if (brush.steering.can_pause) lines.emplace_back("p        pause, and go on");
+  std::vector<std::string_view> lines{"q        stop the run; asks first"};
+  if (brush.steering.can_pause) lines.emplace_back("p        pause or resume");
   for (const std::string_view line :
-       {"n right  next workflow", "b left   the one before", "j k      down and up in the steps",
-        "a        turn pages by itself, or not", "Ctrl-C   stop; twice: at once", "Ctrl-Z   suspend; fg goes on"}) {
+       {"n right  next workflow", "b left   previous workflow", "j k      scroll the steps down, up",
+        "a        turn pages: on or off", "Ctrl-C   stop; twice: stop at once", "Ctrl-Z   suspend; fg resumes"}) {
     lines.push_back(line);
   }
   Grid& grid = brush.grid;
@@ -234,7 +234,7 @@ void draw_help(Brush& brush) {
       grid.put(box.row + row, box.column + column, U' ', Style::kPlain);
     }
   }
-  title(brush, box, "Keys", "any key goes back");
+  title(brush, box, "Keys", "any key closes");
   int row = box.row + 1;
   for (const std::string_view line : lines) {
     if (row < box.row + box.rows) grid.text(row++, box.column + 2, line, Style::kPlain, box.column + box.columns);

@@ -22,7 +22,7 @@ namespace {
 // Each costs some hundred bytes a core, and more with its counts.
 constexpr std::size_t kMaxWatches = 10'000;
 
-constexpr std::array<Metric, 19> kMetrics{{
+constexpr std::array<Metric, 18> kMetrics{{
     {"http_reqs", MetricKind::kCounter, MetricScope::kResponse},
     {"http_req_failed", MetricKind::kRate, MetricScope::kResponse},
     {"http_req_duration", MetricKind::kTrend, MetricScope::kResponse},

@@ -34,7 +34,7 @@ enum class OnOvertime : uint8_t {
 };
 inline constexpr std::size_t kOnOvertimes = 3;
 
-// Settings of requests that mention no value of the run.
+// --- settings of requests that are constant during the run: they have no templates
 
 // A failed request is sent again. Each attempt is one request, and counts as one.
 struct Retry {
@@ -65,7 +65,7 @@ struct BodyFiles;  // feeder.h: each request sends one of them
 // Metrics of the scenario's own: values that its steps record beside the figures of requests.
 enum class MetricKind : uint8_t {
   kCounter,  // count, rate (per second)
-  kRate,     // rate: the share that is true
+  kRate,     // rate: the fraction that is true
   kTrend,    // avg, min, max, med, p(N); of times: milliseconds
   kGauge,    // value
 };
@@ -77,7 +77,7 @@ struct CustomMetric {
 
   bool is_time() const { return unit == "ms"; }
   // Trends are kept in histograms of whole numbers: the number of these in one unit of the metric. Times are kept as
-  // nanoseconds; others in thousandths, and so up to some 8.7 thousand million.
+  // nanoseconds; others in thousandths, and so up to about 8.7e9.
   double scale() const { return is_time() ? 1e6 : 1e3; }
 };
 
@@ -143,8 +143,8 @@ struct Piece {
   bool operator==(const Piece&) const = default;
 };
 
-// Whether JSON reads it as a number, true, false or null, or may read it as an object or an array: their first
-// character decides, because they come from JSON. A text in its quotes is none.
+// Whether a text is a JSON number, true, false or null, or begins as an object or an array does: the rest of these is
+// not checked, because such values come from JSON. False for a JSON string.
 bool is_json_value(std::string_view text);
 // Appends a name as Escape::kFormName says, which is what browsers do.
 void append_form_name(std::string_view text, std::string& out);
@@ -200,7 +200,7 @@ struct HttpCall {
   Tls tls;
   uint64_t body_bytes_max = 64ull << 20;  // a longer response body is an error of kind too_large
   Retry retry;
-  std::vector<StatusRange> expected;  // only these responses do not count as failed; none: the usual rule
+  std::vector<StatusRange> expected;  // only these do not count as failed; empty: the default rule (docs/glossary.md)
   std::optional<DigestCredentials> digest;
   std::shared_ptr<const Proxies> proxies;  // null: straight to the server
   std::optional<uint16_t> token;           // sent as a bearer token: index into Plan::tokens
@@ -437,14 +437,14 @@ struct Program {
   std::vector<Module> modules = {};         // of a script: those that it requires
 };
 
-// An address in place of the look-up of a host name. `port` 0: that of the URL.
+// An address (a literal) in place of the look-up of a host name. `port` 0: that of the URL.
 struct HostPlace {
   std::string host;
   std::string address;
   uint16_t port = 0;
 };
 
-// Addresses, in the order of the net. IPv4 in its IPv6-mapped form.
+// A range of addresses, both ends included, in network byte order. IPv4 in its IPv6-mapped form.
 struct IpRange {
   std::array<uint8_t, 16> first;
   std::array<uint8_t, 16> last;
@@ -453,7 +453,7 @@ struct IpRange {
 
 struct Plan {
   std::string name;
-  std::vector<HostPlace> hosts;    // of one name the last holds
+  std::vector<HostPlace> hosts;    // of several with one name, the last one counts
   std::vector<IpRange> local_ips;  // to connect from, if the machine has them; together at most kMaxLocalIps
   std::vector<Workflow> workflows;
   std::vector<StepInfo> steps;

@@ -95,7 +95,8 @@ TEST(QuickRun, what_is_wrong_is_said) {
   EXPECT_EQ(error_of({.url = "localhost:8080"}),
             "wrong URL 'localhost:8080': the URL does not begin with http:// or https://; did you mean "
             "http://localhost:8080?");
-  EXPECT_EQ(error_of({.url = "ftp://h/"}), "wrong URL 'ftp://h/': 'ftp' is no protocol of this client");
+  EXPECT_EQ(error_of({.url = "ftp://h/"}),
+            "wrong URL 'ftp://h/': 'ftp' is not supported; the URL must begin with http:// or https://");
   EXPECT_EQ(error_of({.url = "http://"}), "wrong URL 'http://': the URL names no host");
   EXPECT_EQ(error_of({.url = "http://h/", .method = "GET /"}), "'GET /' is no method that a request can have");
   EXPECT_EQ(error_of({.url = "http://h/", .headers = {{"a", "b\r\nc"}}}),

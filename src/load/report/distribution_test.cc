@@ -33,7 +33,7 @@ TEST(Distribution, response_and_service_times_are_two_lines_of_both_plots) {
   const auto run = read_result(to_json(open_run()->report));
   ASSERT_TRUE(run.has_value());
   const std::string plots = distribution_plots(*run);
-  for (const char* title : {"Share of requests, %, by time, ms, log scale", "Time, ms, by percentile, log scales"}) {
+  for (const char* title : {"Fraction of requests, %, by time, ms, log scale", "Time, ms, by percentile, log scales"}) {
     EXPECT_THAT(plots, HasSubstr(std::string("<b>") + title +
                                  "</b><span class=\"key p95\">response time</span>"
                                  "<span class=\"key rate\">service time</span>"));

@@ -145,7 +145,7 @@ std::string facts(const ResultFile& run) {
   fact("Started", {date_text(run.started_at)});
   fact("Duration", {span_text(run.elapsed_s)});
   fact("Generator",
-       {fmt::format("{}{}, {} busy; event loop lag p99 {} ms",
+       {fmt::format("{}{}, {} of them busy; event loop lag p99 {} ms",
                     run.workers.empty() ? "" : format_count(run.workers.size(), "worker") + ", ",
                     format_count(run.cores, "core"), decimal(run.cpu_cores), digits(run.loop_lag_p99_ms))});
   fact("Run", {run.id});
@@ -266,15 +266,15 @@ std::string latency(const ResultFile& run) {
       if (!due(step) && !listed) closed += (closed.empty() ? "" : ", ") + workflow;
     }
     note += fmt::format(
-        " Closed model in {}: a stalled target also stalls the requests that would have met the stall, so the "
-        "tail is understated (coordinated omission).",
+        " Closed model in {}: while the target stalls, these users send nothing, so the percentiles lack the requests "
+        "that would have waited (coordinated omission).",
         closed);
   }
   return section("Latency", note, charts_box(distribution_plots(run)) + table.text());
 }
 
 std::string steps(const ResultFile& run) {
-  Table table({{"Step"}, {"Requests"}, {"Rate", "", "/s"}, {"Failed"}, {"Share failed"}, {"Sent"}, {"Received"}});
+  Table table({{"Step"}, {"Requests"}, {"Rate", "", "/s"}, {"Failed"}, {"Failed ratio"}, {"Sent"}, {"Received"}});
   for (const ResultStep& step : run.steps) {
     const std::string look = step.failed > 0 ? "bad" : "";
     table.add({{step.name},
@@ -353,7 +353,7 @@ std::string outcomes(const ResultFile& run) {
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const OutcomeCount& a, const OutcomeCount& b) { return a.count > b.count; });
   Table all({{"Status or error"}, {"Requests"}, {"Share"}, {"Meaning", "text"}});
-  Table by_step({{"Step"}, {"Status or error", "text"}, {"Requests"}, {"Share of the step"}});
+  Table by_step({{"Step"}, {"Status or error", "text"}, {"Requests"}, {"Ratio in the step"}});
   for (const OutcomeCount& one : sorted) {
     all.add({{one.error ? one.name : "status " + one.name},
              {whole(one.count), one.error ? "bad" : ""},
@@ -431,7 +431,7 @@ std::string course(const ResultFile& run) {
     const ResultEvent& one = run.events[i];
     events.add({{std::to_string(i + 1)}, {plain(one.t, "%.1f")}, {one.kind, "text"}, {one.detail, "text long"}});
   }
-  Table lost({{"Cause"}, {"From", "", "s"}, {"To", "", "s"}, {"Share of the load"}});
+  Table lost({{"Cause"}, {"From", "", "s"}, {"To", "", "s"}, {"Fraction of the load"}});
   for (const ResultLoss& one : run.lost) {
     lost.add({{one.cause}, {plain(one.from, "%.1f")}, {plain(one.to, "%.1f")}, {plain(one.ratio * 100, "%.3g") + "%"}});
   }

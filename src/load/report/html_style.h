@@ -56,6 +56,7 @@ footer{margin-top:34px;color:var(--dim);font-size:13px}
 @media(max-width:900px){.charts{grid-template-columns:minmax(0,1fr)}}
 @media(max-width:600px){body{padding:16px}h1{font-size:22px}svg text{font-size:19px}
 .tiles{grid-template-columns:repeat(2,minmax(0,1fr))}.tiles b{font-size:19px}
+table{font-size:13px}th,td{padding:6px 4px}td:first-child{min-width:7em}
 .facts{grid-template-columns:minmax(0,1fr);gap:0}.facts dd{margin-bottom:8px}}
 @media print{:root{color-scheme:light}body{max-width:none;padding:0;font-size:11px}.wide{overflow:visible}
 table{font-size:9px}th,td{padding:2px 4px}td:first-child{min-width:0}td.long{min-width:10em}

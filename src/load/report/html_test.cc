@@ -31,7 +31,7 @@ TEST(Html, says_what_was_loaded_how_and_when) {
   EXPECT_THAT(page, HasSubstr("<dt>Load</dt><dd>1050/s for 10s (constant-arrival-rate, open model)</dd>"));
   EXPECT_THAT(page, HasSubstr("<dt>Started</dt><dd>2026-07-01 12:00:00 UTC</dd>"));
   EXPECT_THAT(page, HasSubstr("<dt>Duration</dt><dd>10.2s</dd>"));
-  EXPECT_THAT(page, HasSubstr("<dt>Generator</dt><dd>2 cores, 0.42 busy; event loop lag p99 0.08 ms</dd>"));
+  EXPECT_THAT(page, HasSubstr("<dt>Generator</dt><dd>2 cores, 0.42 of them busy; event loop lag p99 0.08 ms</dd>"));
   EXPECT_THAT(page, HasSubstr("<dt>Run</dt><dd>01J0SAMPLE</dd>"));
   EXPECT_THAT(to_html(read(*closed_run())),
               HasSubstr("<dt>Load</dt><dd>50 VUs for 2s (constant-vus, closed model)</dd>"));
@@ -108,7 +108,7 @@ TEST(Html, statuses_and_errors_are_counted_and_explained) {
 
 TEST(Html, the_latency_distribution_is_drawn) {
   const std::string page = to_html(read(*open_run()));
-  EXPECT_THAT(page, HasSubstr("<b>Share of requests, %, by time, ms, log scale</b>"));
+  EXPECT_THAT(page, HasSubstr("<b>Fraction of requests, %, by time, ms, log scale</b>"));
   EXPECT_THAT(page, HasSubstr("<b>Time, ms, by percentile, log scales</b>"));
 }
 

@@ -216,7 +216,7 @@ std::string histogram_plot(const std::vector<TimeKind>& kinds, const Axis& time,
     inside +=
         fmt::format("<path class=\"band {0}\" d=\"{1}Z\"/><path class=\"line {0}\" d=\"{1}\"/>", kinds[k].look, path);
   }
-  return plot_figure("Share of requests, %, by time, ms, log scale", keys, "", inside);
+  return plot_figure("Fraction of requests, %, by time, ms, log scale", keys, "", inside);
 }
 
 std::string percentile_plot(const std::vector<TimeKind>& kinds, const Axis& time, const std::string& keys) {

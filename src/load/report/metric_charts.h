@@ -21,8 +21,8 @@ struct MetricCharts {
 
 MetricCharts metric_charts(const ResultFile& run, const std::vector<Column>& columns);
 
-// The distribution of all times of a run as two plots, made from its merged histograms: the share of requests by time,
-// and the time by percentile. Both have logarithmic axes, because latencies spread over magnitudes.
+// The distribution of all times of a run as two plots, made from its merged histograms: the fraction of requests by
+// time, and the time by percentile. Both have logarithmic axes, because latencies spread over magnitudes.
 
 // Empty for a run without times.
 std::string distribution_plots(const ResultFile& run);

@@ -222,8 +222,8 @@ void write_notes(Page& page, const RunReport& run) {
   if (!closed.empty()) {
     page.wrapped("- ",
                  words("Closed model (fixed virtual users) in " + closed) +
-                     ": a stalled target also stalls the requests that would have met the stall, so the tail is "
-                     "understated (coordinated omission). Rates and paces measure it.",
+                     ": while the target stalls, these users send nothing, so the percentiles lack the requests that "
+                     "would have waited (coordinated omission). Use a rate or a pace to measure them.",
                  2);
   }
   // Of many events the first ones and the last: the begin and the end.

@@ -20,7 +20,7 @@ namespace bellwether::scenario {
 struct Delay {
   enum class Law : unsigned char { kUniform, kNormal, kExponential, kLognormal };
   Law law = Law::kUniform;
-  // Lower or higher draws count as these. REQUIRES 0 <= low <= high.
+  // Draws outside of these bounds are set to the nearest bound. REQUIRES 0 <= low <= high.
   Duration low;
   Duration high;
   Duration centre;    // kNormal, kExponential: the mean; kLognormal: the median; kUniform: unused
@@ -37,7 +37,7 @@ struct Delay {
 
 constexpr uint64_t kMaxVus = 1'000'000;
 constexpr double kMaxRate = 10e6;  // arrivals a second
-// Of a rate of the command line: unused ones cost nothing.
+// The users of a run with --rate and without --vus; unused users cost nothing.
 constexpr uint32_t kUsersOfRate = 100;
 constexpr uint64_t kMaxRetries = 100;
 constexpr uint64_t kMaxConnections = 1'000'000;  // shared, to one server
@@ -91,8 +91,8 @@ struct HttpOptions {
   std::optional<bool> compressed;
   std::optional<bool> keep_alive;
   TlsOptions tls;
-  std::optional<uint64_t> body_max;
-  std::optional<Text> proxy;  // a URL, "none" or "environment"
+  std::optional<uint64_t> body_max;  // bytes
+  std::optional<Text> proxy;         // a URL, "none" or "environment"
   std::vector<StatusRange> expected;
 };
 
@@ -230,7 +230,7 @@ struct Code {
 
 // A step that holds other steps, which follow it in the list of the workflow.
 struct Block {
-  bool one = false;  // each time one of them is drawn by its weight; else all run
+  bool one = false;  // each pass runs one of them, drawn by its weight; else all run
 };
 
 struct Step {
@@ -284,9 +284,9 @@ struct RateStage {
 };
 
 struct ArrivalUsers {
-  uint32_t preallocated = 1;
-  uint32_t most = 1;
-  Duration wait_max;
+  uint32_t preallocated = 1;  // users made before the start
+  uint32_t most = 1;          // users at once, at most
+  Duration wait_max;          // an arrival that finds no free user in this time is dropped
   bool rebalance = false;
 };
 

@@ -125,7 +125,8 @@ Status complete_url(Template& url, std::string_view base) {
     const std::string_view written = leading_literal(url);
     const std::size_t scheme_end = written.find("://");
     if (scheme_end != std::string_view::npos && scheme_end < written.find_first_of("/?#")) {
-      return fail(Errc::kUnsupported, fmt::format("'{}' is no protocol of this client", written.substr(0, scheme_end)));
+      return fail(Errc::kUnsupported, fmt::format("'{}' is not supported; the URL must begin with http:// or https://",
+                                                  written.substr(0, scheme_end)));
     }
     if (!base.empty()) prepend_base(url, base);
   }
