@@ -151,7 +151,7 @@ class Stopping(jobs.Test):
         cluster.under_load(client, 2)
         watcher.process.signal(signal.SIGINT)
         self.assertEqual(watcher.finish(), (1, None))
-        self.assertIn(f"the job goes on: bellwether job watch {client.job}", watcher.printed())
+        self.assertIn(f"the job continues: bellwether job watch {client.job}", watcher.printed())
         code, text = cluster.job("results", client.job, json_too=False)
         self.assertEqual(code, 1)
         self.assertIn("it has no result yet", text)

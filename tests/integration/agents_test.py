@@ -179,7 +179,7 @@ class Watch(Fleet):
 
     def test_wrong_arguments_are_refused(self):
         self.assert_refused(self.bellwether("watch", "--", "true"), "--via")
-        self.assert_refused(self.bellwether("watch", "--registry", "r", "--id", "a"), "keep alive")
+        self.assert_refused(self.bellwether("watch", "--registry", "r", "--id", "a"), "keep running")
         self.assert_refused(self.bellwether("watch", "--registry", "r", "--id", "a", "--interval", "0s", "--", "true"),
                             "--interval")
 

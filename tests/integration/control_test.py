@@ -104,7 +104,7 @@ class Control(product.Test):
         process.communicate(timeout=PATIENCE)
         folder = self.folder / "runtime" / "bellwether"
         self.assertEqual(len(list(folder.iterdir())), 1)
-        self.assertIn("no local run", self.ctl("last", "stop", code=NO).err)
+        self.assertIn("no run of this user is in progress", self.ctl("last", "stop", code=NO).err)
         self.assertEqual(list(folder.iterdir()), [])
 
     def test_what_is_wrong_is_told(self):

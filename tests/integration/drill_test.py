@@ -195,7 +195,7 @@ class Attached(Drill):
                 self.assertEqual(process.wait(timeout=PATIENCE), -signal.SIGKILL)
             else:
                 self.assertIsNone(process.poll())
-        self.assertIn("not known", run.out)
+        self.assertIn("is unknown without --acts", run.out)
 
     def test_a_paused_leader_goes_on_afterwards(self):
         self.contenders(2)
