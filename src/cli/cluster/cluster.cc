@@ -73,24 +73,30 @@ int drain_worker(const ClusterArguments& given) {
 constexpr Duration kLookEvery = Duration::millis(500);
 constexpr Duration kMaxChange = Duration::minutes(1);
 
-// Of the manager that leads, else of any: all know what is asked here. A node that was removed knows of no leader, and
-// its list of voters is that of before.
-Result<node::AdminAnswer> ask_manager(OperatorSession& session, const node::AdminRequest& request, Duration timeout) {
+struct SeenManagers {
+  HostPort place;  // of the manager that answered
+  node::ManagersView view;
+  bool leads = false;
+};
+
+// The answer of the manager that leads, else of any. A node that was removed knows of no leader, and its list of voters
+// is that of before.
+Result<SeenManagers> look_at_managers(OperatorSession& session, Duration timeout) {
   BW_TRY(auto known, node::only<node::MembersAnswer>(ask_any(session, node::AskMembers(), timeout)));
   std::ranges::stable_partition(known.members, &node::MemberView::leads);
-  std::optional<HostPort> at;
+  std::optional<SeenManagers> any;
   for (const auto& member : known.members) {
     if (member.state != "alive" || !(member.leads || member.role == "manager")) continue;
     const auto place = parse_host_port(member.address, cluster::kDefaultPort);
     if (!place) continue;
-    const auto seen = node::only<node::ManagersView>(ask(session, *place, node::AskManagers(), timeout));
+    auto seen = node::only<node::ManagersView>(ask(session, *place, node::AskManagers(), timeout));
     if (!seen) continue;
     const bool leads = std::ranges::any_of(seen->managers, [](const auto& one) { return one.self && one.leads; });
-    if (leads || !at) at = *place;
+    if (leads || !any) any = {*place, std::move(*seen), leads};
     if (leads) break;
   }
-  if (!at) return fail(Errc::kUnreachable, "no manager answers");
-  return ask(session, *at, request, timeout);
+  if (!any) return fail(Errc::kUnreachable, "no manager answers");
+  return std::move(*any);
 }
 
 // What is still missing, in one line; empty: the change is done.
@@ -107,30 +113,46 @@ std::string missing(const node::ManagersView& view, bool add, const std::string&
 int list_managers(const ClusterArguments& given) {
   auto session = open_session(given);
   if (!session) return session.error();
-  return answered(given.node.empty() ? ask_manager(*session, node::AskManagers(), given.timeout)
-                                     : ask_any(*session, node::AskManagers(), given.timeout),
-                  given.json);
+  if (!given.node.empty()) return answered(ask_any(*session, node::AskManagers(), given.timeout), given.json);
+  auto seen = look_at_managers(*session, given.timeout);
+  if (!seen) return answered(tl::unexpected(seen.error()), given.json);
+  return answered(node::AdminAnswer(std::move(seen->view)), given.json);
 }
 
+// Asks the leader, and each leader after it: one that dies before a majority knows of the change leaves nothing to
+// continue. A refusal ends the command if the node that refuses still leads.
 int change_managers(const ClusterArguments& given, bool add) {
   auto session = open_session(given);
   if (!session) return session.error();
   const Instant deadline = session->runtime->now() + given.timeout;
   const Duration once = std::min(given.timeout, OperatorOptions().timeout);
-  // Another change, or a majority that has not confirmed a new leader yet.
-  for (bool is_first = true; session->runtime->now() < deadline; is_first = false) {
-    const auto seen = node::only<node::ManagersView>(ask_manager(*session, node::AskManagers(), once));
-    if (!seen || !seen->changing) break;
-    if (is_first) std::fprintf(stderr, "a change is under way\n");
-    pause(*session, kLookEvery);
-  }
-  const auto begun = node::only<std::string>(ask_manager(*session, node::ChangeManagers{add, given.name}, once));
-  if (!begun) return refuse("cluster", printable(begun.error().message), kExitNo);
+  bool begun = false;
   std::string said;
   while (true) {
-    auto seen = node::only<node::ManagersView>(ask_manager(*session, node::AskManagers(), once));
-    const std::string now = seen ? missing(*seen, add, given.name) : seen.error().message;
-    if (now.empty()) return answered(node::AdminAnswer(std::move(*seen)), given.json);
+    auto seen = look_at_managers(*session, once);
+    std::string now;
+    if (!seen) {
+      if (said.empty()) return answered(tl::unexpected(seen.error()), false);
+      now = seen.error().message;
+    } else if (begun && missing(seen->view, add, given.name).empty()) {
+      return answered(node::AdminAnswer(std::move(seen->view)), given.json);
+    } else if (seen->view.changing) {
+      now = begun ? missing(seen->view, add, given.name) : "a change is under way";
+    } else if (!seen->leads) {
+      now = "no leader is known";
+    } else {
+      const auto asked =
+          node::only<std::string>(ask(*session, seen->place, node::ChangeManagers{add, given.name}, once));
+      if (!asked && asked.error().code == Errc::kRefused && !begun) {
+        const auto still = look_at_managers(*session, once);
+        if (still && still->leads && still->place == seen->place) {
+          return refuse("cluster", printable(asked.error().message), kExitNo);
+        }
+      }
+      // Without an answer it is not known whether the change has begun.
+      begun = begun || asked || asked.error().code != Errc::kRefused;
+      now = asked ? missing(seen->view, add, given.name) : asked.error().message;
+    }
     if (now != std::exchange(said, now)) std::fprintf(stderr, "%s\n", printable(now).c_str());
     if (session->runtime->now() >= deadline) break;
     pause(*session, kLookEvery);

@@ -231,7 +231,7 @@ ManagersView NodeAdmin::managers() const {
     one.manager = manager;
     one.self = member.name == config_.name;
     one.alive = one.self || member.state == membership::MemberState::kAlive;
-    one.leads = member.name == election_.leader();
+    one.leads = one.self ? election_.leads() : member.name == election_.leader();
   });
   std::ranges::sort(view.managers, {}, &ManagerView::name);
   view.answered_by = config_.name;
