@@ -47,6 +47,18 @@ class InEtcd(jobs.Test):
         code, result = cluster.run(cluster.scenario(rate=20, seconds=2)).finish()
         self.assertEqual((code, result["totals"]["requests"]), (jobs.PASS, 40), "it takes jobs again")
 
+    def test_a_file_beside_the_bundle_outlives_the_owner(self):
+        cluster, _ = self.cluster_in_etcd()
+        owner, _ = cluster.at_work()
+        file = cluster.folder / "users.csv"
+        file.write_text("id,pad\n" + "".join(f"{row},{row:01024d}\n" for row in range(20 * 1024)))
+        scenario = cluster.scenario(rate=50, seconds=10, path="/json?user=${users.id}")
+        client = cluster.run_for(2, scenario | {"data": {"users": {"csv": "users.csv"}}})
+        cluster.running[owner].kill()
+        self.assert_whole(self.ended(client), 500)
+        for name in ["w1", "w2"]:
+            self.assertEqual(cluster.metric(name, "bellwether_files_received_bytes_total"), file.stat().st_size)
+
 
 if __name__ == "__main__":
     nodes.main()
