@@ -1,5 +1,6 @@
 #include "cluster/wire/compress.h"
 
+#include <optional>
 #include <zlib.h>
 
 #include "cluster/wire/big_endian.h"
@@ -18,6 +19,30 @@ Refusal judge(std::size_t inflated, std::size_t compressed, const InflateLimits&
 
 Bytef* raw(const std::byte* bytes) { return const_cast<Bytef*>(reinterpret_cast<const Bytef*>(bytes)); }
 
+// A new state of zlib for each body would cost more than to compress it: a quarter of a MiB is allocated, cleared, and
+// given back to the system.
+class Deflater {
+ public:
+  Deflater() { check(deflateInit(&stream_, Z_BEST_SPEED) == Z_OK, "there is memory for the state of zlib"); }
+  ~Deflater() { deflateEnd(&stream_); }
+  Deflater(const Deflater&) = delete;
+  Deflater& operator=(const Deflater&) = delete;
+
+  // The bytes written; nothing if there is not enough room.
+  std::optional<std::size_t> deflate(Bytes body, MutableBytes room) {
+    deflateReset(&stream_);
+    stream_.next_in = raw(body.data());
+    stream_.avail_in = static_cast<uInt>(body.size());
+    stream_.next_out = raw(room.data());
+    stream_.avail_out = static_cast<uInt>(room.size());
+    if (::deflate(&stream_, Z_FINISH) != Z_STREAM_END) return std::nullopt;
+    return room.size() - stream_.avail_out;
+  }
+
+ private:
+  z_stream stream_{};
+};
+
 }  // namespace
 
 bool deflate_body(Bytes body, const InflateLimits& limits, std::vector<std::byte>& out) {
@@ -26,11 +51,10 @@ bool deflate_body(Bytes body, const InflateLimits& limits, std::vector<std::byte
   // Room for what is still smaller; a stream that needs more is not worth it.
   out.resize(before + body.size() - 1);
   store_be(out.data() + before, static_cast<uint32_t>(body.size()));
-  uLongf size = static_cast<uLongf>(body.size() - 1 - kSizeBytes);
-  const int done = compress2(raw(out.data() + before + kSizeBytes), &size, raw(body.data()),
-                             static_cast<uLong>(body.size()), Z_BEST_SPEED);
-  const bool good = done == Z_OK && judge(body.size(), kSizeBytes + size, limits) == Refusal::kNone;
-  out.resize(good ? before + kSizeBytes + size : before);
+  static thread_local Deflater deflater;
+  const auto size = deflater.deflate(body, MutableBytes(out).subspan(before + kSizeBytes));
+  const bool good = size && judge(body.size(), kSizeBytes + *size, limits) == Refusal::kNone;
+  out.resize(good ? before + kSizeBytes + *size : before);
   return good;
 }
 

@@ -196,9 +196,11 @@ void JobBook::add_loss(uint16_t workflow, const std::string& how, uint32_t parts
     record.losses.push_back(std::move(loss));
     return;
   }
+  // At no moment was more lost than this entry says.
   plan::Loss& last = record.losses.back();
-  last = {std::min(last.from, loss.from), std::max(last.to, loss.to), std::max(last.ratio, loss.ratio),
-          "several losses, merged because the list is full"};
+  const bool at_once = loss.from < last.to && last.from < loss.to;
+  const double ratio = at_once ? std::min(last.ratio + loss.ratio, 1.0) : std::max(last.ratio, loss.ratio);
+  last = {std::min(last.from, loss.from), std::max(last.to, loss.to), ratio, std::string(kMergedLosses)};
 }
 
 void JobBook::write_losses(uint16_t workflow, const std::vector<uint32_t>& parts, Duration until) {

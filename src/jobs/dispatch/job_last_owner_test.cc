@@ -64,20 +64,35 @@ TEST(JobLastOwner, WhatAnAssignmentOfWhichNoBeginIsKnownDidNotTellIsALoss) {
   EXPECT_DOUBLE_EQ(job.record().losses[0].ratio, 0.5);
 }
 
-// Two workers died in one second, and nobody continued their parts.
-TEST(JobLastOwner, EachLossNamesTheWorkerThatHadTheParts) {
+// Two workers died in one second, and nobody continued their parts. The record has these losses already.
+JobRecord without_two_workers(std::vector<plan::Loss> losses) {
   AssignmentRecord first = assignment_of(2, {1, 1, 3}, AssignmentState::kGone);
   AssignmentRecord second = assignment_of(3, {2, 1, 3}, AssignmentState::kGone);
   first.lost_from = second.lost_from = Duration::seconds(2);
-  const JobRecord record = running_record(3, {ended_assignment(1, {0, 1, 3}), first, second});
+  JobRecord record = running_record(3, {ended_assignment(1, {0, 1, 3}), first, second});
+  record.losses = std::move(losses);
   JobKernel job({load_spec("browse", Duration::seconds(10))}, JobRules(), record, Prng(1));
   JobEffects out;
   job.adopt(Instant::from_ns(20'000'000'000), Duration::seconds(15),
             {{AssignmentId(1), 10}, {AssignmentId(2), 2}, {AssignmentId(3), 2}}, out);
-  ASSERT_EQ(job.record().losses.size(), 2u);
-  EXPECT_EQ(job.record().losses[0].cause, "worker 'w2' was lost, workflow 'browse'");
-  EXPECT_EQ(job.record().losses[1].cause, "worker 'w3' was lost, workflow 'browse'");
-  EXPECT_DOUBLE_EQ(job.record().losses[1].ratio, 1.0 / 3);
+  return job.record();
+}
+
+TEST(JobLastOwner, EachLossNamesTheWorkerThatHadTheParts) {
+  const JobRecord job = without_two_workers({});
+  ASSERT_EQ(job.losses.size(), 2u);
+  EXPECT_EQ(job.losses[0].cause, "worker 'w2' was lost, workflow 'browse'");
+  EXPECT_EQ(job.losses[1].cause, "worker 'w3' was lost, workflow 'browse'");
+  EXPECT_DOUBLE_EQ(job.losses[1].ratio, 1.0 / 3);
+}
+
+TEST(JobLastOwner, TheLastLossOfAFullListStandsForAllThatWereLostAtOnce) {
+  const plan::Loss earlier{Duration::zero(), Duration::seconds(1), 0.1, "worker 'w9' was lost"};
+  const JobRecord job = without_two_workers(std::vector<plan::Loss>(kMaxLosses, earlier));
+  ASSERT_EQ(job.losses.size(), kMaxLosses);
+  EXPECT_EQ(job.losses.back().from, Duration::zero());
+  EXPECT_EQ(job.losses.back().to, Duration::seconds(10));
+  EXPECT_DOUBLE_EQ(job.losses.back().ratio, 2.0 / 3) << "not with the earlier one, which had ended";
 }
 
 // The wall clock of the new owner is behind, and no running worker is left to correct it.

@@ -121,8 +121,9 @@ class Life {
 inline constexpr std::size_t kMaxWorkflows = 1'000;
 inline constexpr std::size_t kMaxAssignments = 16'384;  // of one job, including the ended ones
 inline constexpr std::size_t kMaxJobEvents = 200;       // the first half and the newest; others are dropped and counted
-inline constexpr std::size_t kMaxLosses = 200;          // then neighbours are merged
-inline constexpr std::size_t kMaxTextBytes = 200;       // of a detail, a cause, a name
+inline constexpr std::size_t kMaxLosses = 200;          // further ones are merged into the last
+inline constexpr std::string_view kMergedLosses = "several losses, merged because the list is full";
+inline constexpr std::size_t kMaxTextBytes = 200;  // of a detail, a cause, a name
 
 struct WorkflowRecord {
   WorkflowState state = WorkflowState::kPending;
