@@ -123,6 +123,8 @@ constexpr std::array kSpecs{
     SettingSpec{"profile", "lan", "The timing of membership and elections", land<&C::profile>, Kind::kChoice,
                 "local|lan|wan"},
     SettingSpec{"data", "", "The folder for data that must survive a restart", land<&C::data>},
+    SettingSpec{"data_files", "128", "The space for large data files of jobs, in GiB", land<&C::data_files>,
+                Kind::kNumber, "0..65536"},
     SettingSpec{"cores", "0", "Worker: the number of cores that make load (0: all that the process may use)",
                 land<&C::cores>, Kind::kNumber, "0..4096"},
     SettingSpec{"pin", "true", "Worker: load threads are pinned to their cores", land<&C::pin>, Kind::kFlag},

@@ -80,10 +80,11 @@ struct NodeConfig {
   std::string profile;
   std::string data;  // a folder
 
-  uint32_t cores = 0;      // of a worker, for load; 0: all
-  bool pin = true;         // each of them has one processor to itself
-  Duration hand_over;      // of a worker that leaves: the longest time to hand its work over to others
-  std::string trust_keys;  // of a worker: a file or a folder; empty: it runs no compiled programs
+  uint64_t data_files = 128;  // GiB of large ones of jobs that it keeps
+  uint32_t cores = 0;         // of a worker, for load; 0: all
+  bool pin = true;            // each of them has one processor to itself
+  Duration hand_over;         // of a worker that leaves: the longest time to hand its work over to others
+  std::string trust_keys;     // of a worker: a file or a folder; empty: it runs no compiled programs
 
   std::string secret_file;
   std::string previous_secret_file;

@@ -48,6 +48,7 @@ listen: 10.0.0.1:9000
 seeds: [10.0.0.2, "[fd00::3]:9100", m3.example]
 voters: [m1, m2, m3]
 data: /var/lib/bellwether
+data_files: 2
 tls: {certificate: m1.pem, key: m1.key, ca: ca.pem}
 )";
 
@@ -67,6 +68,7 @@ TEST_F(NodeConfigTest, a_whole_file_is_read) {
   EXPECT_TRUE(config->has_tls());
   EXPECT_EQ(config->http, (HostPort{"127.0.0.1", 9001}));
   EXPECT_EQ(config->join_limit, std::nullopt);
+  EXPECT_EQ(config->data_files, 2u);
 }
 
 TEST_F(NodeConfigTest, a_later_layer_wins_and_each_value_knows_where_it_came_from) {

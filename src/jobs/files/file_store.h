@@ -22,10 +22,10 @@
 namespace bellwether::node {
 
 struct FileStoreSettings {
-  std::string folder;                         // empty: the node keeps no files
-  uint64_t bytes_most = uint64_t{128} << 30;  // of all files, whole or not
-  Duration in_use = Duration::minutes(2);     // since its last use a file makes no room for others
-  Duration remember = Duration::hours(1);     // then sweep() removes it
+  std::string folder;                      // empty: the node keeps no files
+  uint64_t bytes_most = 0;                 // of all files, whole or not
+  Duration in_use = Duration::minutes(2);  // since its last use a file makes no room for others
+  Duration remember = Duration::hours(1);  // then sweep() removes it
 };
 
 class FileStore {

@@ -32,8 +32,8 @@ blobs::BlobReplicaSettings keeping(bool first_start) {
   return settings;
 }
 
-std::string files_folder(const cluster::NodeConfig& config) {
-  return config.data.empty() ? std::string() : config.data + "/files";
+FileStoreSettings files_of(const cluster::NodeConfig& config) {
+  return {config.data.empty() ? std::string() : config.data + "/files", config.data_files << 30};
 }
 
 std::vector<Figure> figures_of(const FileStore& files) {
@@ -109,7 +109,7 @@ ManagerRole::Work::Work(const NodeTools& of_node, ManagerRole& role, std::unique
                callback_to<&ManagerRole::moves_replicas>(role), callback_to<&ManagerRole::voters>(role),
                callback_to<&NodeLog::note>(tools.log)},
               tools.options.config.replicas),
-      files(tools.runtime, {files_folder(tools.options.config)}),
+      files(tools.runtime, files_of(tools.options.config)),
       service({tools.runtime, tools.port.links(), tools.port.router(), around, *store, view, blobs,
                callback_to<&ManagerRole::on_job_says>(role), files},
               role.settings_) {}
@@ -352,7 +352,7 @@ std::vector<cluster::PeerAddress> WorkerRole::managers() const {
 
 task<Status> WorkerRole::prepare(const NodeTools& tools) {
   members_ = &tools.members;
-  files_ = std::make_unique<FileStore>(tools.runtime, FileStoreSettings{files_folder(tools.options.config)});
+  files_ = std::make_unique<FileStore>(tools.runtime, files_of(tools.options.config));
   BW_CO_RETURN_IF_ERROR(co_await files_->open());
   settings_.files = files_.get();
   service_ = std::make_unique<WorkerService>(
