@@ -41,8 +41,9 @@ class Suite(Served):
                 self.answers[f"/{i}"] = answer
                 taken = ", ".join(f"v{k}: {{{how}, default: {text_of(NOTHING)}}}" for k, how in enumerate(wanted))
                 sent = ", ".join(f'"${{v{k}}}"' for k in range(len(wanted)))
+                # The server may be about to close the connection that the answer came on.
                 lines += [f"      a{i}: {{http: {{get: /{i}}}, extract: {{{taken}}}}}",
-                          f"      b{i}: {{after: a{i}, http: {{post: /told/{i}, json: [{sent}]}}}}"]
+                          f"      b{i}: {{after: a{i}, http: {{post: /told/{i}, json: [{sent}], retries: 2}}}}"]
             self.server.requests.clear()
             self.load("\n".join([f'defaults: {{http: {{base: "{self.server.url}"}}}}', "workflows:", "  w:",
                                  "    executor: per-vu-iterations", "    steps:", *lines, ""]))

@@ -17,6 +17,11 @@ LoadGroup::~LoadGroup() = default;
 
 Status LoadGroup::prepare() {
   const uint64_t seed = options_.seed != 0 ? options_.seed : control_.prng().next();
+  uint32_t parts = 1;
+  for (const vuser::EngineAssignment& one : options_.assignments) parts = std::max(parts, one.parts);
+  // Parts that may move to another process keep their arrivals: the number that came due tells the rows they took.
+  const bool reported = options_.assignments.front().reported;
+  if (parts > 1 && !reported) spare_users_ = std::make_unique<vuser::SpareUsers>(plan_.workflows.size(), parts);
   for (std::size_t i = 0; i < options_.assignments.size(); ++i) {
     LoadThread::Options one;
     one.assignment = options_.assignments[i];
@@ -28,6 +33,7 @@ Status LoadGroup::prepare() {
     one.programs = options_.programs;
     one.instruments.watch = options_.watch;
     one.permit = options_.permit;
+    one.spare = spare_users_.get();
     if (options_.request_log != nullptr) one.instruments.requests = &options_.request_log->new_pages();
     threads_.push_back(std::make_unique<LoadThread>(plan_, one, control_, *this));
     BW_RETURN_IF_ERROR(threads_.back()->prepare());

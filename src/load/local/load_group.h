@@ -105,6 +105,7 @@ class LoadGroup {
   const plan::Plan& plan_;
   GroupOptions options_;
   Listener& listener_;
+  std::unique_ptr<vuser::SpareUsers> spare_users_;
   std::vector<std::unique_ptr<LoadThread>> threads_;
   std::map<const LoadThread*, uint64_t> delivered_;                    // the next second that each thread reports
   std::map<uint64_t, std::unique_ptr<metrics::Window>> open_seconds_;  // merged so far

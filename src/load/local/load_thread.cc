@@ -101,7 +101,7 @@ void LoadThread::main() {
       if (i > 0) empty_.push(windows_.back().get());
     }
     engine_ = std::make_unique<vuser::Engine>(*runtime_, plan_, options_.assignment, *this, windows_.front().get(),
-                                              options_.programs, options_.instruments, options_.permit);
+                                              options_.programs, options_.instruments, options_.permit, options_.spare);
     prepared = engine_->prepare();
     if (prepared) prepared = runtime_->run(engine_->obtain_tokens());
   } else {

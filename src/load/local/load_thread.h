@@ -31,6 +31,7 @@ class LoadThread final : public vuser::WindowSink {
     const vuser::ProgramLoader* programs = nullptr;  // must outlive the thread; nullptr for a plan without programs
     vuser::Instruments instruments;                  // these too
     vuser::Permit* permit = nullptr;                 // this too; nullptr: it needs none
+    vuser::SpareUsers* spare = nullptr;              // the same
   };
   // All references must outlive the thread. The group receives its reports on the control thread.
   LoadThread(const plan::Plan& plan, Options options, runtime::EpollRuntime& control, LoadGroup& group);

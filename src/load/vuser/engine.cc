@@ -41,15 +41,11 @@ Headway& Headway::operator+=(const Headway& other) {
 }
 
 Engine::Engine(runtime::Runtime& runtime, const plan::Plan& plan, EngineAssignment assignment, WindowSink& sink,
-               metrics::Window* first, const ProgramLoader* programs, Instruments instruments, Permit* permit)
-    : state_{runtime,
-             plan,
-             std::move(assignment),
-             sink,
-             first,
-             instruments,
-             permit,
-             {Instant::never(), callback_to<&Engine::permit_is_over>(*this)}},
+               metrics::Window* first, const ProgramLoader* programs, Instruments instruments, Permit* permit,
+               SpareUsers* spare)
+    : state_{runtime, plan,  std::move(assignment),
+             sink,    first, instruments,
+             permit,  spare, {Instant::never(), callback_to<&Engine::permit_is_over>(*this)}},
       iteration_(state_, programs),
       executors_(state_, iteration_) {
   check(state_.assignment.part < state_.assignment.parts, "a part is one of its parts");

@@ -1,5 +1,6 @@
 // The load of one core: the virtual users of its part, their iterations and steps, and their counts. One engine, one
-// runtime, one thread; engines share nothing but the immutable plan.
+// runtime, one thread; engines share nothing but the immutable plan, and in one process the free users of arrivals
+// (SpareUsers).
 //
 // The parts of a plan are independent of each other: each has its own virtual users and every n-th arrival, and
 // computes them without a message. So the parts may run in one process or on many machines. When a machine dies,
@@ -48,10 +49,11 @@ inline constexpr Duration kTurn = Duration::millis(100);
 class Engine {
  public:
   // All arguments must outlive it. `first` is the window to start with. `programs` may be nullptr for a plan without
-  // programs, and `permit` if it needs none. REQUIRES a part of its parts, and a workflow of the plan.
+  // programs, `permit` if it needs none, and `spare` if arrivals have the users of this engine only. REQUIRES a part of
+  // its parts, and a workflow of the plan.
   Engine(runtime::Runtime& runtime, const plan::Plan& plan, EngineAssignment assignment, WindowSink& sink,
          metrics::Window* first, const ProgramLoader* programs = nullptr, Instruments instruments = {},
-         Permit* permit = nullptr);
+         Permit* permit = nullptr, SpareUsers* spare = nullptr);
 
   // Prepares all steps. Fails on errors that only show now: a wrong constant URL, an unreadable CA file, a program
   // without the function that a step calls.

@@ -23,6 +23,7 @@
 #include "load/vuser/program.h"
 #include "load/vuser/render.h"
 #include "load/vuser/request_pages.h"
+#include "load/vuser/spare_users.h"
 #include "load/vuser/tokens.h"
 
 namespace bellwether::vuser {
@@ -79,7 +80,8 @@ struct EngineState {
   WindowSink& sink;
   metrics::Window* window;  // that is being filled
   const Instruments instruments = {};
-  Permit* permit = nullptr;  // nullptr: it needs none
+  Permit* permit = nullptr;     // nullptr: it needs none
+  SpareUsers* spare = nullptr;  // nullptr: arrivals have the users of this engine only
   http1::SendLimit limit = {};
   Instant start = {};
   runtime::Cancellation killed{nullptr};   // ends everything at once
@@ -141,6 +143,8 @@ struct Vu {
   bool wanted = true;
   std::unique_ptr<Leaving> leaving;
 };
+
+class Executors;
 
 struct WorkflowRun {
   WorkflowRun(std::size_t index_, EngineState& state)
@@ -234,12 +238,16 @@ struct WorkflowRun {
   // Arrival-rate executors.
   std::optional<plan::ArrivalSchedule> schedule;
   Duration wait_max;
-  std::vector<Vu*> free;      // the one used last serves next: its connection is warm
-  uint64_t first = 0;         // of this engine
-  uint64_t arrivals = 0;      // of this engine: all before this one, and none from it on
-  uint64_t arrived = 0;       // arrivals that are due so far
-  uint64_t waiting_from = 0;  // arrivals [waiting_from, arrived) found no user and are not settled
-  uint64_t counted_to = 0;    // of those, arrivals before this one already count as dropped
+  Executors* executors = nullptr;
+  SpareUsers* spare = nullptr;               // nullptr: none
+  plan::Share most;                          // users of this part
+  std::vector<runtime::task<void>> serving;  // one for each of `vus`
+  std::vector<Vu*> free;                     // the one used last serves next: its connection is warm
+  uint64_t first = 0;                        // of this engine
+  uint64_t arrivals = 0;                     // of this engine: all before this one, and none from it on
+  uint64_t arrived = 0;                      // arrivals that are due so far
+  uint64_t waiting_from = 0;                 // arrivals [waiting_from, arrived) found no user and are not settled
+  uint64_t counted_to = 0;                   // of those, arrivals before this one already count as dropped
 };
 
 }  // namespace bellwether::vuser

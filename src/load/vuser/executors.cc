@@ -65,18 +65,22 @@ task<void> Executors::arrivals(WorkflowRun& run, const plan::ArrivalRate& execut
   run.rows_taken += run.first - std::min(run.first, run.schedule->due_before(run.rows_from - run.start));
   if (!run.has_rows()) co_return;
   run.wait_max = executor.users.wait_max;
-  const plan::Share most = plan::share_of(executor.users.most, run.part, run.parts);
+  run.most = plan::share_of(executor.users.most, run.part, run.parts);
   const plan::Share first = plan::share_of(executor.users.preallocated, run.part, run.parts);
-  std::vector<task<void>> users;
-  const auto hire = [&] {
-    const uint32_t number = most.first + static_cast<uint32_t>(run.vus.size()) + 1;
-    run.vus.push_back(std::make_unique<Vu>(number, run.workflow, &run.cancel));
-    run.free.push_back(run.vus.back().get());
-    users.push_back(arrival_vu(run, *run.vus.back()));
-  };
-  run.vus.reserve(most.count);
-  run.free.reserve(most.count);
-  while (run.vus.size() < first.count && run.vus.size() < most.count) hire();
+  run.vus.reserve(run.most.count);
+  run.free.reserve(run.most.count);
+  while (run.vus.size() < first.count && run.vus.size() < run.most.count) hire(run);
+  // Rows that end belong to the part that they were dealt to.
+  if (run.parts > 1 && run.rows_most == UINT64_MAX) run.spare = state_.spare;
+  if (run.spare != nullptr) {
+    run.executors = this;
+    const auto taker = [](void* one) {
+      auto& taking = *static_cast<WorkflowRun*>(one);
+      taking.executors->take_passed(taking);
+    };
+    tell_free(run);
+    run.spare->open(run.index, run.part, runtime_, taker, &run);
+  }
 
   run.arrivals = run.schedule->due_before(run.last() - run.start);
   while (run.arrived < run.arrivals && !state_.stopped.cancelled()) {
@@ -92,25 +96,75 @@ task<void> Executors::arrivals(WorkflowRun& run, const plan::ArrivalRate& execut
     }
     ++run.arrived;
     ++state_.window->workflows[run.index].scheduled;
-    if (run.free.empty() && run.vus.size() < most.count) hire();
+    if (run.free.empty() && run.vus.size() < run.most.count) hire(run);
     if (run.free.empty() || run.waiting_from + 1 < run.arrived) {
+      pass_on(run);
       drop_expired(run, false);  // it waits, behind those that wait already
       continue;
     }
     run.waiting_from = run.counted_to = run.arrived;
-    Vu& vu = *run.free.back();
-    run.free.pop_back();
-    begin_arrival(run, vu, due);
+    serve(run, due);
   }
 
   run.arrivals = run.arrived;  // later arrivals belong to another part, or are not wanted
+  if (run.spare != nullptr) {  // other parts may need the users
+    const plan::ArrivalSchedule all(executor.stages, 0, 1);
+    const Duration last = all.count() == 0 ? Duration::zero() : all.due(all.count() - 1) + kLate;
+    co_await runtime_.sleep_until(std::min(run.start + last, run.last()), &run.waiting);
+    while (!run.spare->close(run.index, run.part)) co_await runtime_.yield();
+  }
 
   for (const auto& vu : run.vus) {
     vu->dismissed = true;
     vu->called.set();
   }
-  for (task<void>& user : users) co_await user;
+  for (task<void>& user : run.serving) co_await user;
   drop_expired(run, true);
+}
+
+void Executors::hire(WorkflowRun& run) {
+  const uint32_t number = run.most.first + static_cast<uint32_t>(run.vus.size()) + 1;
+  run.vus.push_back(std::make_unique<Vu>(number, run.workflow, &run.cancel));
+  run.free.push_back(run.vus.back().get());
+  run.serving.push_back(arrival_vu(run, *run.vus.back()));
+}
+
+// REQUIRES a free user.
+void Executors::serve(WorkflowRun& run, Instant due) {
+  Vu& vu = *run.free.back();
+  run.free.pop_back();
+  tell_free(run);
+  begin_arrival(run, vu, due);
+}
+
+// The free users, and those that may still be made.
+void Executors::tell_free(WorkflowRun& run) {
+  if (run.spare != nullptr) run.spare->tell(run.index, run.part, run.free.size() + run.most.count - run.vus.size());
+}
+
+// Arrivals that wait here begin in other parts that have users for them, the oldest first.
+void Executors::pass_on(WorkflowRun& run) {
+  if (run.spare == nullptr) return;
+  run.counted_to = std::max(run.counted_to, run.waiting_from);
+  while (run.counted_to < run.arrived && run.spare->pass(run.index, run.part, run.schedule->due(run.counted_to))) {
+    charge_waiting(run);
+    run.waiting_from = ++run.counted_to;
+  }
+}
+
+// Begins the arrivals of other parts. Meanwhile the users may have become busy: then a further part may have one.
+void Executors::take_passed(WorkflowRun& run) {
+  for (const Duration after : run.spare->take(run.index, run.part)) {
+    const Instant due = run.start + after;
+    const bool begins = !state_.paused && !state_.stopped.cancelled() && !run.cancel.cancelled();
+    if (begins && run.free.empty() && run.vus.size() < run.most.count) hire(run);
+    if (begins && !run.free.empty()) {
+      serve(run, due);
+    } else if (!begins || !run.spare->pass(run.index, run.part, after)) {
+      ++state_.window->workflows[run.index].dropped;
+      charge_dropped(run, runtime_.now() - due);
+    }
+  }
 }
 
 // Arrivals that fell due during the pause do not count, and those that still wait from before it are dropped.
@@ -146,12 +200,8 @@ void Executors::begin_arrival(WorkflowRun& run, Vu& vu, Instant due) {
 
 // A user has become free: settle the arrivals that waited, oldest first, and serve the first that still may be.
 void Executors::next_arrival_or_rest(WorkflowRun& run, Vu& vu) {
-  const Instant now = runtime_.now();
   drop_expired(run, false);
-  while (run.waiting_from < run.counted_to) {  // dropped: charged now that the length of its wait is known
-    charge_dropped(run, now - (run.start + run.schedule->due(run.waiting_from)));
-    ++run.waiting_from;
-  }
+  charge_waiting(run);
   if (run.waiting_from < run.arrived && run.has_rows() && !state_.stopped.cancelled()) {
     const Instant due = run.start + run.schedule->due(run.waiting_from);
     run.counted_to = ++run.waiting_from;
@@ -159,6 +209,7 @@ void Executors::next_arrival_or_rest(WorkflowRun& run, Vu& vu) {
     return;
   }
   run.free.push_back(&vu);
+  tell_free(run);
 }
 
 // Counts the waiting arrivals whose time is over (or all of them) as dropped. With `all`, charges them too.
@@ -171,11 +222,13 @@ void Executors::drop_expired(WorkflowRun& run, bool all) {
     ++state_.window->workflows[run.index].dropped;
     ++run.counted_to;
   }
-  if (!all) return;
-  while (run.waiting_from < run.counted_to) {
-    charge_dropped(run, now - (run.start + run.schedule->due(run.waiting_from)));
-    ++run.waiting_from;
-  }
+  if (all) charge_waiting(run);
+}
+
+// The dropped ones, now that the length of their waits is known.
+void Executors::charge_waiting(WorkflowRun& run) {
+  for (; run.waiting_from < run.counted_to; ++run.waiting_from)
+    charge_dropped(run, runtime_.now() - (run.start + run.schedule->due(run.waiting_from)));
 }
 
 void Executors::charge_dropped(WorkflowRun& run, Duration waited, uint64_t times) {

@@ -48,6 +48,12 @@ class Executors {
   runtime::task<void> once(WorkflowRun& run);
   void begin_arrival(WorkflowRun& run, Vu& vu, Instant due);
   void next_arrival_or_rest(WorkflowRun& run, Vu& vu);
+  void hire(WorkflowRun& run);
+  void serve(WorkflowRun& run, Instant due);
+  void tell_free(WorkflowRun& run);
+  void pass_on(WorkflowRun& run);
+  void take_passed(WorkflowRun& run);
+  void charge_waiting(WorkflowRun& run);
   void charge_dropped(WorkflowRun& run, Duration waited, uint64_t times = 1);
   void charge_step(WorkflowRun& run, uint16_t index, Duration waited, uint64_t times);
 

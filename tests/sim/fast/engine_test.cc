@@ -18,8 +18,6 @@ using http1::ErrorKind;
 constexpr Duration kRunsFor = Duration::seconds(20);
 constexpr Duration kGrace = Duration::seconds(5);
 constexpr Duration kPacing = Duration::millis(50);
-constexpr double kRate = 40;
-constexpr uint64_t kArrivals = 800;
 constexpr int kFaults = 15;
 
 template <class Counts>
@@ -29,7 +27,9 @@ uint64_t sum(const Counts& counts) {
 
 uint64_t errors(const Load& load, ErrorKind kind) { return load.step().errors[static_cast<std::size_t>(kind)]; }
 
-Judgement judge(const Load& load, bool open_model) {
+Judgement judge(const Load& load) {
+  const plan::Executor& executor = load.plan.workflows[0].executor;
+  const auto* open = std::get_if<plan::ArrivalRate>(&executor);
   const metrics::StepWindow& step = load.step();
   const metrics::WorkflowWindow& workflow = load.workflow();
   uint64_t answered = 0;
@@ -42,9 +42,11 @@ Judgement judge(const Load& load, bool open_model) {
   if (step.response.answered.count() != answered) return "an answer has no response time";
   if (step.response.unanswered.count() != sum(step.errors) - cut_off)
     return "not each failure was charged with its wait";
-  // With a pace, also those that nobody came for.
+  // With a pace of users, also those that nobody came for.
   const uint64_t unfinished = step.response.unfinished.count();
-  if (open_model ? unfinished != cut_off + workflow.dropped : unfinished < cut_off) {
+  const bool counted = std::holds_alternative<plan::Iterations>(executor);
+  const uint64_t dropped = open != nullptr ? workflow.dropped : 0;
+  if (open != nullptr || counted ? unfinished != cut_off + dropped : unfinished < cut_off) {
     return "not each that was dropped or cut off was charged with its wait";
   }
   if (workflow.iterations + workflow.interrupted != step.count) return "an iteration is missing";
@@ -52,18 +54,49 @@ Judgement judge(const Load& load, bool open_model) {
                                ErrorKind::kTooLarge, ErrorKind::kDecode, ErrorKind::kRedirect, ErrorKind::kTemplate}) {
     if (errors(load, kind) > 0) return "there was an error '" + std::string(to_string(kind)) + "', which cannot be";
   }
-  if (!open_model) return {};
-  if (workflow.scheduled != kArrivals) return std::to_string(workflow.scheduled) + " arrivals were scheduled";
+  if (const auto* some = std::get_if<plan::Iterations>(&executor)) {
+    return step.count + workflow.dropped == some->planned(0, 1) ? "" : "an iteration did not begin and is not dropped";
+  }
+  if (open == nullptr) return {};
+  const uint64_t arrivals = plan::ArrivalSchedule(open->stages, 0, 1).count();
+  if (workflow.scheduled != arrivals) return std::to_string(workflow.scheduled) + " arrivals were scheduled";
   if (workflow.on_time + workflow.late != step.count) return "an arrival that started has no exchange";
-  if (workflow.on_time + workflow.late + workflow.dropped != kArrivals) return "an arrival is missing";
+  if (workflow.on_time + workflow.late + workflow.dropped != arrivals) return "an arrival is missing";
   return {};
 }
 
-Judgement live_with(uint64_t seed, const plan::QuickRun& run) {
-  Load load(run);
+// Each executor with any number of users, in any number of parts.
+plan::Executor draw(Prng& prng) {
+  const auto number = [&](int64_t low, int64_t high) { return static_cast<uint32_t>(prng.between(low, high)); };
+  const uint32_t vus = number(1, 20);
+  const Duration half = kRunsFor / 2;
+  const auto pacing = prng.chance(0.5) ? std::optional(plan::Delay::of(kPacing)) : std::nullopt;
+  const plan::ArrivalUsers users{.preallocated = number(1, vus),
+                                 .most = vus,
+                                 .wait_max = prng.chance(0.3) ? Duration::millis(number(1, 2000)) : Duration::zero()};
+  switch (prng.below(7)) {
+    case 0: return plan::ConstantVus{.vus = vus, .duration = kRunsFor, .pacing = pacing};
+    case 1:
+      return plan::RampingVus{.start_vus = number(0, vus),
+                              .stages = {{half, vus}, {half, number(0, vus)}},
+                              .graceful_ramp_down = Duration::millis(number(0, 3000)),
+                              .pacing = pacing};
+    case 2: return plan::Iterations{.vus = vus, .iterations = number(1, 2000), .max_duration = kRunsFor};
+    case 3:
+      return plan::Iterations{.vus = vus, .iterations = number(1, 200), .shared = false, .max_duration = kRunsFor};
+    case 4:
+      return plan::ExternallyControlled{.vus = number(0, vus), .vus_most = vus, .duration = kRunsFor, .pacing = pacing};
+    case 5: return plan::ArrivalRate{.stages = {{40, 40, kRunsFor}}, .users = users};
+    default: return plan::ArrivalRate{.stages = {{0, 80, half}, {80, 10, half}}, .users = users};
+  }
+}
+
+Judgement live_with(uint64_t seed) {
+  Load load({.url = "http://server/bytes/3000", .vus = 1, .duration = kRunsFor});
+  Prng prng(seed);
   load.plan.workflows[0].graceful_stop = kGrace;
-  if (auto* closed = std::get_if<plan::ConstantVus>(&load.plan.workflows[0].executor))
-    closed->pacing = plan::Delay::of(kPacing);
+  load.plan.workflows[0].executor = draw(prng);
+  load.parts = 1 + static_cast<uint32_t>(prng.below(4));
   target::FaultOptions target_faults;
   World world(seed);
   Node& server = world.add_node("server");
@@ -76,18 +109,9 @@ Judgement live_with(uint64_t seed, const plan::QuickRun& run) {
   faults.happen(kFaults);
   if (world.now() < ends) world.run_until(ends);
   if (!load.over) return "the run does not end";
-  return judge(load, run.rate_per_s.has_value());
+  return judge(load);
 }
-
-Judgement open_model(uint64_t seed) {
-  return live_with(seed, {.url = "http://server/bytes/3000", .vus = 20, .duration = kRunsFor, .rate_per_s = kRate});
-}
-TEST(Engine, of_an_open_model_accounts_for_every_arrival) { expect_good(&open_model); }
-
-Judgement closed_model(uint64_t seed) {
-  return live_with(seed, {.url = "http://server/bytes/3000", .vus = 5, .duration = kRunsFor});
-}
-TEST(Engine, of_a_closed_model_accounts_for_every_iteration) { expect_good(&closed_model); }
+TEST(Engine, of_every_executor_accounts_for_every_arrival_and_iteration) { expect_good(&live_with); }
 
 }  // namespace
 }  // namespace bellwether::sim

@@ -24,18 +24,26 @@ class Sink final : public vuser::WindowSink {
   Load& load_;
 };
 
+runtime::task<void> generate_part(runtime::Runtime* runtime, Load* load, uint32_t part, vuser::SpareUsers* spare) {
+  Window window({1, 1, 0});
+  Sink sink(*load);
+  vuser::Engine engine(*runtime, load->plan, {.part = part, .parts = load->parts, .workflows = {}}, sink, &window,
+                       nullptr, {}, nullptr, spare);
+  const Status prepared = engine.prepare();
+  check(prepared.has_value(), "this plan is right");
+  co_await engine.run(runtime->now());
+}
+
 }  // namespace
 
 Load::Load(const plan::QuickRun& run) : plan(*plan::make_plan(run)), total({1, 1, 0}) {}
 
 runtime::task<void> generate_load(runtime::Runtime& runtime, void* context) {
   auto& load = *static_cast<Load*>(context);
-  Window window({1, 1, 0});
-  Sink sink(load);
-  vuser::Engine engine(runtime, load.plan, {}, sink, &window);
-  const Status prepared = engine.prepare();
-  check(prepared.has_value(), "this plan is right");
-  co_await engine.run(runtime.now());
+  vuser::SpareUsers spare(1, load.parts);
+  std::vector<runtime::task<void>> parts;
+  for (uint32_t part = 0; part < load.parts; ++part) parts.push_back(generate_part(&runtime, &load, part, &spare));
+  for (runtime::task<void>& part : parts) co_await part;
   load.over = true;
 }
 

@@ -1,4 +1,4 @@
-// A load made by the real engine, as a simulated process.
+// A load made by the real engine, or by several that share its users, as a simulated process.
 #pragma once
 
 #include "core/runtime/runtime.h"
@@ -12,6 +12,7 @@ struct Load {
   explicit Load(const plan::QuickRun& run);
 
   plan::Plan plan;
+  uint32_t parts = 1;
   metrics::Window total;
   bool over = false;
 

@@ -39,7 +39,11 @@ task<void> answer(Runtime* runtime, Ground* ground, std::unique_ptr<runtime::Str
     const std::size_t from = text.find(' ') + 1;
     ground->requests.emplace_back(text.substr(from, text.find(' ', from) - from), ground->world.now() - ground->start);
     text.clear();
-    if (ground->answers_after > Duration::zero()) co_await runtime->sleep(ground->answers_after);
+    const Duration pause =
+        ground->answers.empty()
+            ? ground->answers_after
+            : ground->answers.at(static_cast<std::size_t>(ground->requests.back().second / ground->apart));
+    if (pause > Duration::zero()) co_await runtime->sleep(pause);
     const Errc sent = co_await runtime::send_all(*stream, reply);
     if (sent != Errc::kOk) co_return;
   }
@@ -129,13 +133,14 @@ task<void> obey(Runtime* runtime, vuser::Engine* engine, const Piece* piece, Ins
   }
 }
 
-task<void> live_piece(Runtime* runtime, const plan::Plan* plan, Piece* piece, Instant start) {
+task<void> live_piece(Runtime* runtime, Ground* ground, Piece* piece, Instant start) {
+  const plan::Plan* plan = &ground->plan;
   const Duration early = piece->hands_over_at ? Duration::zero() : piece->told;
   const bool time_came = co_await runtime->sleep_until(start + piece->resume.at - early);
   check(time_came, "nobody cancels that");
   metrics::Window window(aggregate::shape_of(*plan));
   Sink sink(*plan, *piece);
-  vuser::Engine engine(*runtime, *plan, piece->assignment, sink, &window);
+  vuser::Engine engine(*runtime, *plan, piece->assignment, sink, &window, nullptr, {}, nullptr, ground->spare);
   const Status prepared = engine.prepare();
   check(prepared.has_value(), "this plan is right");
   runtime::Scope killing;
@@ -156,7 +161,7 @@ task<void> generate(Runtime& runtime, void* context) {
   auto* ground = static_cast<Ground*>(context);
   ground->start = ground->world.now();
   runtime::Scope engines;
-  for (Piece& piece : ground->pieces) engines.spawn(live_piece(&runtime, &ground->plan, &piece, runtime.now()));
+  for (Piece& piece : ground->pieces) engines.spawn(live_piece(&runtime, ground, &piece, runtime.now()));
   co_await engines.join();
 }
 

@@ -60,6 +60,9 @@ struct Ground {
   void live(Duration at_most);
 
   Duration answers_after;
+  std::vector<Duration> answers;  // in place of this, to arrivals that come `apart` from each other
+  Duration apart;
+  vuser::SpareUsers* spare = nullptr;  // of all pieces
   World world;
   plan::Plan plan;
   std::vector<Piece> pieces;

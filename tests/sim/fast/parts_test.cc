@@ -2,6 +2,7 @@
 // over.
 #include "tests/sim/fast/parts.h"
 
+#include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
 
@@ -169,6 +170,65 @@ TEST(Parts, that_are_handed_over_serve_what_was_due_before_however_late) {
   EXPECT_EQ(ground.pieces[0].counted.dropped, 0u);
   EXPECT_GT(ground.pieces[0].ended, Duration::seconds(2));
 }
+
+// --- an open model whose parts share their users ---------------------------------------------------------------------
+
+// Each response takes its own time, never to the moment at which an arrival is due. So who is dropped is arithmetic: an
+// arrival at whose time all users are busy.
+struct Busy {
+  explicit Busy(uint64_t seed) {
+    Prng prng(seed);
+    users = 2 + static_cast<uint32_t>(prng.below(6));
+    parts = 2 + static_cast<uint32_t>(prng.below(7));
+    preallocated = 1 + static_cast<uint32_t>(prng.below(users));
+    for (int i = 0; i < 150; ++i) answers.push_back(Duration::millis(10 + 20 * prng.between(0, 2 * users)));
+  }
+  // The arrivals that were served, and the sum of all parts.
+  std::pair<std::vector<int64_t>, Piece> live(uint64_t seed, uint32_t in_parts) const {
+    Ground ground(seed, fmt::format("workflows: {{a: {{rate: 50/s, duration: 3s, vus: {{preallocated: {}, max: {}}}, "
+                                    "steps: {{one: {{http: {{get: \"http://10.0.0.1/a\"}}}}}}}}}}\n",
+                                    preallocated, users));
+    vuser::SpareUsers spare(1, in_parts);
+    ground.spare = &spare;
+    ground.answers = answers;
+    ground.apart = Duration::millis(20);
+    for (uint32_t part = 0; part < in_parts; ++part)
+      ground.pieces.push_back({.assignment = {.part = part, .parts = in_parts, .workflows = {}}});
+    ground.live(Duration::seconds(30));
+    std::vector<int64_t> served;
+    for (const auto& [target, at] : ground.requests) served.push_back(at / ground.apart);
+    std::ranges::sort(served);
+    Piece sum;
+    for (const Piece& piece : ground.pieces) {
+      sum.scheduled += piece.scheduled;
+      sum.charged += piece.charged;
+      sum.counted += piece.counted;
+      sum.users += piece.users;
+    }
+    return {std::move(served), std::move(sum)};
+  }
+  uint32_t users = 0;
+  uint32_t parts = 0;
+  uint32_t preallocated = 0;
+  std::vector<Duration> answers;
+};
+
+Judgement parts_share_users(uint64_t seed) {
+  const Busy busy(seed);
+  const auto [by_one, one] = busy.live(seed, 1);
+  const auto [by_all, all] = busy.live(seed, busy.parts);
+  if (by_one != by_all) {
+    return fmt::format("of {} users in {} parts {} arrivals were served, of one part {}", busy.users, busy.parts,
+                       by_all.size(), by_one.size());
+  }
+  if (all.scheduled != busy.answers.size()) return fmt::format("{} arrivals were scheduled", all.scheduled);
+  if (all.counted.requests != by_all.size()) return "a request is missing";
+  if (all.counted.dropped != all.scheduled - all.counted.requests) return "an arrival is missing";
+  if (all.charged != all.counted.dropped) return "not each that was dropped was charged with its wait";
+  if (all.users > busy.users) return "there were more users than planned";
+  return {};
+}
+TEST(Parts, that_share_their_users_drop_what_one_part_would_have_dropped) { expect_good(&parts_share_users); }
 
 // --- a closed model --------------------------------------------------------------------------------------------------
 
