@@ -89,7 +89,7 @@ void add_quorum_wait(CLI::App* command, ClusterOptions& options) {
 void add_cluster_options(CLI::App* command, ClusterOptions& options) {
   add_cluster_option(command, options.cluster);
   add_text(command, "--node", options.node, "HOST:PORT", "Ask this node (default: any node that the settings name)");
-  command->add_option("--by", options.by, "Name of the person who asks, for audit logs (default: $USER)");
+  add_text(command, "--by", options.by, "NAME", "Name of the person who asks, for audit logs (default: $USER)");
 }
 
 Result<KnownClusters> KnownClusters::read(store::Environment environment) {

@@ -170,6 +170,26 @@ Status write_reference(const CLI::App& app, const std::string& folder) {
 
 // --- help and version ------------------------------------------------------------------------------------------------
 
+// The commands below `command` with this name, at any depth.
+void find_below(const CLI::App& command, std::string_view name, std::vector<std::string>& out) {
+  for (const CLI::App* one : commands_of(command)) {
+    if (one->get_name() == name) out.push_back(path_of(*one));
+    find_below(*one, name, out);
+  }
+}
+
+const CLI::App& root_of(const CLI::App& command) {
+  return command.get_parent() == nullptr ? command : root_of(*command.get_parent());
+}
+
+// "; did you mean 'members'?" below `parent`, else "; did you mean 'cluster members'?" anywhere.
+std::string meant_command(const CLI::App& parent, const std::string& word) {
+  std::string near = did_you_mean(word, names_of(commands_of(parent)));
+  std::vector<std::string> elsewhere;
+  if (near.empty()) find_below(root_of(parent), word, elsewhere);
+  return elsewhere.empty() ? near : fmt::format("; did you mean '{}'?", CLI::detail::join(elsewhere, "' or '"));
+}
+
 // The command that `words` name, below `app`.
 Result<const CLI::App*> command_named(const CLI::App& app, const std::vector<std::string>& words) {
   const CLI::App* command = &app;
@@ -177,9 +197,10 @@ Result<const CLI::App*> command_named(const CLI::App& app, const std::vector<std
     const auto commands = commands_of(*command);
     const auto found = std::ranges::find(commands, word, &CLI::App::get_name);
     if (found == commands.end()) {
-      const std::string parent = path_of(*command);
-      return fail(Errc::kNotFound, "there is no command '{}{}{}'{}", parent, parent.empty() ? "" : " ", word,
-                  did_you_mean(word, names_of(commands)));
+      const std::string path = path_of(*command);
+      const std::string meant = meant_command(*command, word);
+      return fail(Errc::kNotFound, "there is no command '{}{}{}'{}", path, path.empty() ? "" : " ", word,
+                  meant.empty() ? "; `bellwether help` lists all" : meant);
     }
     command = *found;
   }
@@ -274,7 +295,7 @@ std::string whats_wrong(const CLI::App& command, const CLI::ParseError& error) {
   if (wants_command && unknown.empty())
     return fmt::format("the command is missing; give one of: {}", CLI::detail::join(names, ", "));
   if (wants_command && !unknown.front().starts_with('-')) {
-    return fmt::format("there is no command '{}'{}", unknown.front(), did_you_mean(unknown.front(), names));
+    return fmt::format("there is no command '{}'{}", unknown.front(), meant_command(command, unknown.front()));
   }
   for (const std::string& word : unknown) {
     if (word == "--") break;  // the words of another command follow
@@ -283,7 +304,8 @@ std::string whats_wrong(const CLI::App& command, const CLI::ParseError& error) {
                        did_you_mean(word.substr(0, word.find('=')), option_names(command)));
   }
   if (const CLI::Option* option = option_in(command, error.what())) return option_trouble(*option, error);
-  return unknown.empty() ? error.what() : fmt::format("unexpected argument '{}'", unknown.front());
+  if (unknown.empty()) return error.what();
+  return fmt::format("unexpected argument '{}'{}", unknown.front(), did_you_mean(unknown.front(), names));
 }
 
 }  // namespace

@@ -14,21 +14,20 @@
 namespace bellwether::cli {
 namespace {
 
-Result<Duration> duration_argument(const std::string& text) {
-  if (const auto seconds = parse_u64(text); seconds && *seconds < 1'000'000'000) {
-    return Duration::seconds(static_cast<int64_t>(*seconds));
-  }
+Result<Duration> duration_argument(const std::string& text, Bare bare) {
+  const auto seconds = bare == Bare::kSeconds ? parse_u64(text) : std::nullopt;
+  if (seconds && *seconds < 1'000'000'000) return Duration::seconds(static_cast<int64_t>(*seconds));
   return parse_duration(text);
 }
 
 template <class Target>
-void add_span(CLI::App* verb, const std::string& names, Target& into, const std::string& help) {
+void add_span(CLI::App* verb, const std::string& names, Target& into, const std::string& help, Bare bare) {
   // The check runs first, and its error names the option.
-  const std::function<std::string(const std::string&)> judge = [](const std::string& text) {
-    const auto parsed = duration_argument(text);
+  const std::function<std::string(const std::string&)> judge = [bare](const std::string& text) {
+    const auto parsed = duration_argument(text, bare);
     return parsed ? std::string() : parsed.error().message;
   };
-  auto take = [&into](const std::string& text) { into = *duration_argument(text); };
+  auto take = [&into, bare](const std::string& text) { into = *duration_argument(text, bare); };
   verb->add_option_function<std::string>(names, take, help)->type_name("TIME")->check(judge);
 }
 
@@ -56,11 +55,12 @@ void add_seed(CLI::App* verb, uint64_t& into, const std::string& help) {
 }
 
 void add_duration(CLI::App* verb, const std::string& names, Duration& into, const std::string& help) {
-  add_span(verb, names, into, help);
+  add_span(verb, names, into, help, Bare::kRefused);
 }
 
-void add_duration(CLI::App* verb, const std::string& names, std::optional<Duration>& into, const std::string& help) {
-  add_span(verb, names, into, help);
+void add_duration(CLI::App* verb, const std::string& names, std::optional<Duration>& into, const std::string& help,
+                  Bare bare) {
+  add_span(verb, names, into, help, bare);
 }
 
 CLI::Option* add_text(CLI::App* verb, const std::string& names, std::string& into, const std::string& kind,

@@ -42,11 +42,17 @@ int in_runtime(std::string_view verb, const Act& act, int code = kExitUsage) {
 
 // --- options: what they are put into must outlive the verb -----------------------------------------------------------
 
-// Spans of time: "15s", "250ms"; a bare number means seconds, as in flock(1) and timeout(1).
 // --seed.
 void add_seed(CLI::App* verb, uint64_t& into, const std::string& help);
+
+// Spans of time: "15s", "250ms".
+enum class Bare : uint8_t {
+  kRefused,  // a number without a unit
+  kSeconds,  // as in flock(1)
+};
 void add_duration(CLI::App* verb, const std::string& names, Duration& into, const std::string& help);
-void add_duration(CLI::App* verb, const std::string& names, std::optional<Duration>& into, const std::string& help);
+void add_duration(CLI::App* verb, const std::string& names, std::optional<Duration>& into, const std::string& help,
+                  Bare bare = Bare::kRefused);
 
 // A text of a kind that the help names: "FILE".
 CLI::Option* add_text(CLI::App* verb, const std::string& names, std::string& into, const std::string& kind,

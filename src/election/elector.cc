@@ -261,6 +261,11 @@ Duration Elector::jittered(Duration span) {
 
 void Elector::note(bool warning, std::string text, Effects& out) { out.emplace_back(Note{warning, std::move(text)}); }
 
+void Elector::hindered(std::string why, Effects& out) {
+  if (hindrance_ != why) note(true, why, out);
+  hindrance_ = std::move(why);
+}
+
 void Elector::look(Effects& out) {
   check(!in_flight_);
   in_flight_ = true;
@@ -293,7 +298,10 @@ void Elector::observe(Instant now, const Observation& seen, Effects& out) {
     note(true, verdict_.why, out);
   }
   raise_floor(seen.record.epoch, out);
-  if (verdict_.kind != Verdict::Kind::kFree) vacancy_from_.reset();
+  if (verdict_.kind != Verdict::Kind::kFree) {
+    vacancy_from_.reset();
+    hindrance_.clear();
+  }
   const bool other = verdict_.kind == Verdict::Kind::kHeld && seen.record.held();
   set_open(config_.fail_open && !holds() && !other, verdict_.why, out);
 }
@@ -327,10 +335,7 @@ void Elector::consider(Instant now, Effects& out) {
 
 void Elector::consider_vacancy(Instant now, Effects& out) {
   if (const auto against = config_.evidence.against(now, false)) {
-    if (last_trouble_ != *against)
-      note(true, "the key is free, but this candidate does not claim it: " + *against, out);
-    last_trouble_ = *against;
-    return;
+    return hindered("the key is free, but this candidate does not claim it: " + *against, out);
   }
   const bool named = !seen_.record.heir.empty() && seen_.record.heir == config_.claim.holder;
   if (!vacancy_from_) {
@@ -368,7 +373,7 @@ void Elector::take(Instant now, Effects& out) {
   record.lease = config_.timing.lease;
   record.cause = seen_.present && seen_.record.held() ? "took over from " + seen_.record.holder : "elected";
   if (!config_.traits.chooses_epoch) record.epoch = std::max(next_epoch(floor_, seen_.record.epoch), seen_.floor);
-  note(false, "claiming the key: " + verdict_.why, out);
+  if (hindrance_.empty()) note(false, "claiming the key: " + verdict_.why, out);
   state_ = State::kTaking;
   act(now, WriteRequest::Kind::kTake, std::move(record), out);
   wake_ = Instant::never();
@@ -378,7 +383,7 @@ void Elector::took(Instant now, const Result<WriteOutcome>& outcome, Effects& ou
   state_ = State::kFollowing;
   const bool leaving = wish_ && wish_->stay_out;
   if (!outcome) {
-    note(true, "the store did not answer the claim: " + outcome.error().message, out);
+    hindered("the store did not answer the claim: " + outcome.error().message, out);
     // It may have happened, and only a look can show it. A release without the version would look like a theft.
     must_look_ = true;
     if (leaving) {
@@ -409,7 +414,7 @@ void Elector::took(Instant now, const Result<WriteOutcome>& outcome, Effects& ou
     release(now, out);
   } else if (now >= sent_ + sent_timing_.renew_deadline) {
     BW_PROBE("election: a claim is answered after its own end");
-    note(true, "the store answered the claim too late", out);
+    hindered("the store answered the claim too late", out);
     wake_ = now;
   } else if (kept_shorter(term_)) {
     BW_PROBE("election: the store keeps a shorter lease");

@@ -162,6 +162,7 @@ class Elector {
   void act(Instant now, WriteRequest::Kind kind, LeaseRecord record, Effects& out);
   Duration jittered(Duration span);
   static void note(bool warning, std::string text, Effects& out);
+  void hindered(std::string why, Effects& out);
 
   ElectorConfig config_;
   Prng prng_;
@@ -187,6 +188,7 @@ class Elector {
   Epoch floor_;
   bool open_ = false;
   std::string last_trouble_;             // noted once, not at each poll
+  std::string hindrance_;                // of our claims to the present vacancy, noted once
   std::optional<Instant> vacancy_from_;  // from when we stand for the present vacancy
 
   // Our claim and term.

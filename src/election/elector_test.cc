@@ -252,6 +252,24 @@ TEST_F(ElectorTest, who_does_not_stand_for_a_free_key_sees_who_takes_it) {
   EXPECT_TRUE(a.of<Elected>().empty());
 }
 
+TEST_F(ElectorTest, a_claim_that_fails_again_for_the_same_reason_is_noted_once) {
+  const auto warnings = [&] {
+    std::vector<std::string> out;
+    for (const Note& one : a.of<Note>()) {
+      if (one.warning) out.push_back(one.text);
+    }
+    return out;
+  };
+  a.no_act = "no";
+  a.tell(Start{});
+  a.pass_to(Duration::minutes(1));
+  const std::string no = "the store did not answer the claim: no";
+  EXPECT_EQ(warnings(), std::vector{no});
+  a.no_act = "never";
+  a.pass_to(Duration::minutes(2));
+  EXPECT_EQ(warnings(), (std::vector<std::string>{no, "the store did not answer the claim: never"}));
+}
+
 TEST_F(ElectorTest, an_error_of_the_store_never_elects) {
   a.store_is_down = true;
   a.tell(Start{});

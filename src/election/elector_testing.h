@@ -69,7 +69,10 @@ class Bench {
       if (std::holds_alternative<Look>(effect)) {
         more = step(Looked{store_is_down ? Result<Observation>(fail(Errc::kTimeout, "down")) : reg_.look()});
       } else if (const auto* act = std::get_if<Act>(&effect)) {
-        more = step(Acted{store_is_down ? Result<WriteOutcome>(fail(Errc::kTimeout, "down")) : reg_.act(act->request)});
+        const std::string why = store_is_down ? "down" : no_act;
+        Result<WriteOutcome> done = fail(Errc::kTimeout, why);
+        if (why.empty()) done = reg_.act(act->request);
+        more = step(Acted{done});
       }
       todo.insert(todo.end(), more.begin(), more.end());
     }
@@ -97,6 +100,7 @@ class Bench {
   Elector elector;
   Instant now = Instant::from_ns(0);
   bool store_is_down = false;
+  std::string no_act;  // why acts fail; empty: they do not
   Effects all;
 };
 

@@ -211,8 +211,8 @@ Duration left_of(const Observation& seen, WallTime now) {
 
 std::string left_text(const Observation& seen, WallTime now) {
   if (!seen.record.held() || seen.record.lease <= Duration::zero()) return "-";
-  const int64_t ms = left_of(seen, now).ms();
-  return ms > 0 ? fmt::format("{} ms", ms) : "overdue";
+  const Duration left = Duration::millis(left_of(seen, now).ms());
+  return left > Duration::zero() ? format_duration(left) : "overdue";
 }
 
 std::string ago(WallTime then, WallTime now) {

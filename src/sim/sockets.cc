@@ -5,6 +5,7 @@
 
 #include "core/base/check.h"
 #include "core/base/probe.h"
+#include "core/base/units.h"
 #include "core/runtime/event.h"
 #include "core/runtime/stream_io.h"
 #include "sim/node.h"
@@ -396,7 +397,8 @@ task<Result<std::unique_ptr<runtime::Stream>>> connect_tcp(SimRuntime& runtime, 
   const runtime::Within within(runtime, *stream, runtime.now() + options.timeout, cancel);
   const Errc waited = co_await stream->writable();
   if (waited == Errc::kTimeout) {
-    co_return fail(Errc::kTimeout, "connecting to {}: no answer within {} ms", to.to_string(), options.timeout.ms());
+    co_return fail(Errc::kTimeout, "connecting to {}: no answer within {}", to.to_string(),
+                   format_duration(options.timeout));
   }
   if (waited != Errc::kOk) co_return fail(waited, "connecting to {} was cancelled", to.to_string());
   const Errc error = stream->connection().error();

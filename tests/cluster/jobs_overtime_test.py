@@ -18,10 +18,10 @@ class Overtime(jobs.Test):
         self.assertEqual(code, jobs.LOST)
         [given] = [one["detail"] for one in result["events"] if one["kind"] == "assignment_extended"]
         self.assertIn("'w2'", given)
-        self.assertIn("15.0 s more", given)
+        self.assertIn("15s more", given)
         [evicted] = [one["detail"] for one in result["events"] if one["kind"] == "assignment_evicted"]
         self.assertIn("'w2'", evicted)
-        self.assertIn("stuck for 60 s", evicted)
+        self.assertIn("stuck for 1m", evicted)
         [lost] = result["lost"]
         self.assertEqual((lost["to"], lost["ratio"]), (4.0, 0.5), "half of what was left")
         cluster.all_free()

@@ -43,7 +43,7 @@ w:step("wrong", {{after = "fine"}}, function(user) return user.nothing.at_all en
         self.assertEqual(wrong["errors"], {"script": wrong["count"]})
         told = [one["detail"] for one in result["events"] if one["kind"] == "script"]
         self.assertEqual(len(told), 1, result["events"])
-        self.assertIn("w.wrong: wrong.lua:5: attempt to index field 'nothing' (a nil value)", told[0])
+        self.assertIn("w.wrong: wrong.lua:5: cannot look into field 'nothing' (a nil value)", told[0])
         self.assertIn("wrong.lua:5:", client.printed())
 
     def test_a_worker_whose_loop_a_script_holds_up_says_so(self):

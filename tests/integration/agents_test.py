@@ -120,7 +120,7 @@ class Registry(Fleet):
         self.assertGreater(lease["valid_for_ms"], 100_000)
         self.assertLessEqual(lease["valid_for_ms"], 170_000)
         screen = self.agents("list", *via).out
-        for words in ("LEADER", "boss", "epoch", "42", "ms more", "next", "last change", "boss *"):
+        for words in ("LEADER", "boss", "epoch", "42", "unless renewed", "next", "last change", "boss *"):
             self.assertIn(words, screen)
 
 

@@ -165,7 +165,7 @@ workflows: {w: {executor: per-vu-iterations, vus: 1, iterations: 1, steps: {a: {
         url = f"http://127.0.0.1:{port}/"
         self.load(url, "--duration", "100ms", code=product.ALL_FAILED)
         run = self.bellwether("run", url, "--duration", "100ms", "--check-targets")
-        self.assert_refused(run, f"http://127.0.0.1:{port} cannot be reached", "refused", "--check-targets")
+        self.assert_refused(run, f"http://127.0.0.1:{port} cannot be reached: Connection refused", "--check-targets")
         self.load(self.server.url, "--duration", "100ms", "--check-targets")
 
     def test_the_check_shakes_hands(self):

@@ -35,8 +35,9 @@ class Lease(product.Test):
         one = self.shown("orders")
         self.assertEqual((one["epoch"], one["lease_ms"], one["held"]), (1, 2000, True))
         self.assertLessEqual(one["left_ms"], 2000)
+        self.assertRegex(self.lease("list").out, r"orders +a +1 .*? [\d.]+m?s ")
         text = self.lease("show", "orders").out
-        for word in ("holder", "a", "epoch", "valid for", "ms more"):
+        for word in ("holder", "a", "epoch", "valid for", "of a lease of"):
             self.assertIn(word, text)
 
     def test_lists_all_keys_also_those_with_unprintable_names(self):

@@ -152,7 +152,7 @@ class LocalCluster(local_nodes.Test):
         process = self.start(*node, "--set", f"seeds=127.0.0.1:1,no-such-host.invalid:7", "-v")
         lines = product.Reader(process.stderr)
         lines.wait_for("no member of the cluster is found yet; this node keeps trying. Tried:")
-        lines.wait_for("127.0.0.1:1 (seed): connecting to 127.0.0.1:1: Connection refused")
+        lines.wait_for("127.0.0.1:1 (seed): Connection refused")
         lines.wait_for("no-such-host.invalid:7 (dns): the name is not resolved")
         lines.wait_for("Start one of these nodes, or correct seeds or dns.")
         process.terminate()

@@ -115,11 +115,11 @@ workflows:
     {ONCE}
     steps:
       first: {{http: {{get: /first}}, extract: {{far: {{json: $.far}}, near: {{json: $.near}}}}}}
-      far: {{after: first, http: {{get: "${{far}}"}}, check: {{status: 200}}}}
+      far: {{after: first, http: {{get: "${{far}}", query: {{n: 1}}}}, check: {{status: 200}}}}
       near: {{after: first, http: {{get: "${{near}}"}}, check: {{status: 200}}}}
       part: {{after: first, http: {{get: "/in/${{near}}"}}}}
 """))
-            self.assertEqual([request.target for request in other.requests], ["/x?a=b%20c"])
+            self.assertEqual([request.target for request in other.requests], ["/x?a=b%20c&n=1"])
         self.assertEqual(sorted(request.target for request in self.server.requests),
                          ["/first", "/in/%2Fy%3Fz%3D1", "/y?z=1"])
 

@@ -34,8 +34,8 @@ class Results(product.Test):
         self.assertIn(run["id"], self.results("list").out)
         text = self.results("show", run["id"][:6]).out
         self.assertIn("url.get", text)
-        headings = ["REQUESTS", "LATENCY  response: due → done; service: sent → done"]
-        self.assertEqual([line for line in text.splitlines() if line[:1].isupper()], headings)
+        headings = [line.split("  ")[0] for line in text.splitlines() if line[:1].isupper()]
+        self.assertEqual(headings, ["REQUESTS", "ITERATIONS", "LATENCY", "STATUS", "GENERATOR", "NOTES"])
         self.assertEqual(text.splitlines()[-1], "  PASS  no threshold was given (exit code 0)")
         shown = json.loads(self.results("show", "last", "--json").out)
         self.assertEqual((shown["run"]["id"], shown["totals"]["requests"]), (run["id"], run["requests"]))
@@ -49,6 +49,36 @@ class Results(product.Test):
         self.assertEqual(self.listed(), [])
         for kept in ("kept.db", "kept.json"):
             self.assertIn(run["id"], self.results("show", kept).out)
+
+    def test_what_was_lost_late_or_too_slow_is_shown_of_a_stored_run_too(self):
+        run = self.bellwether("run", self.server.url, "--rate", "40/s", "--duration", "300ms", "--ui", "none")
+        self.assertEqual(run.code, 0, run)
+        shown = self.results("show", "last").out
+        for part in ("ITERATIONS", "SCHEDULE", "GENERATOR"):
+            lines = lambda text: text.split(f"\n{part}")[1].split("\n\n")[0]
+            self.assertEqual(lines(shown), lines(run.out))
+        result = json.loads(self.results("show", "last", "--json").out)
+        result["lost"] = [{"from": 0.75, "to": 1.75, "ratio": 0.25, "cause": "worker w2 died"}]
+        result["generators"] = [{"name": "w2", "cores": 2, "assignments": 1, "state": "lost"}]
+        result["events"] = [{"t": 1.2, "kind": "worker_lost", "detail": "worker w2 is dead"}]
+        result["datacenters"][0]["errors"] = [{"kind": "reset", "count": 3, "detail": "connection reset"}]
+        result["run"]["generator"].update(saturated=True, reason="2 cores were busy", remedy="more cores")
+        result["workflows"][0]["iterations"]["dropped"] = 5
+        shown = self.results("show", self.write("lost.json", json.dumps(result))).out
+        for words in ("! from 750ms to 1.75s, 25.00% of the load: worker w2 died", "w2  2 cores  1 assignment  lost",
+                      "- at 1.20s: worker w2 is dead", "3  reset  connection reset", "raise vus.max",
+                      "! The generator was a bottleneck: 2 cores were busy."):
+            self.assertIn(words, shown)
+
+    def test_a_run_without_responses_has_no_times_to_compare(self):
+        self.server.close()
+        for _ in range(2):
+            self.run_short()
+        done = self.results("compare", "last~1", "last", code=product.NO_SAMPLES)
+        self.assertRegex(done.out, r"p50 +- +- +- +- +not judged")
+        told = json.loads(self.results("compare", "last~1", "last", "--json", code=product.NO_SAMPLES).out)
+        p50 = {one["figure"]: one for one in told["steps"][0]["differences"]}["p50"]
+        self.assertEqual((p50["before"], p50["after"], p50["change"]), (None, None, None))
 
     def test_a_run_whose_process_is_killed_is_aborted_and_keeps_what_was_written(self):
         process = self.start("run", self.server.url, "--vus", 2, "--duration", "60s")

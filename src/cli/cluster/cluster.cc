@@ -65,7 +65,8 @@ int drain_worker(const ClusterArguments& given) {
   const auto is = [&](const auto& member) {
     return member.name == given.name && member.state != "dead" && member.state != "left";
   };
-  return ask_member(given, node::Drain(), is, fmt::format("there is no live member '{}'", given.name));
+  return ask_member(given, node::Drain(), is,
+                    fmt::format("there is no live member '{}'; `bellwether cluster members` lists them", given.name));
 }
 
 // --- managers --------------------------------------------------------------------------------------------------------

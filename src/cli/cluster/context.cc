@@ -314,7 +314,7 @@ void add_requests(CLI::App& command, const std::shared_ptr<ContextArguments>& gi
   CLI::App* submitting = add_asking(command, given, "submit");
   submitting->add_option("FILE", given->payload, "File with the payload, at most 64 KiB; -: standard input")
       ->capture_default_str();
-  submitting->add_option("--id", given->id, "32 hexadecimal digits; a request with a known id is not run again");
+  add_text(submitting, "--id", given->id, "ID", "32 hexadecimal digits; a request with a known id is not run again");
   submitting->add_option("--priority", given->priority, "0 to 255; the highest runs first")->check(CLI::Range(0, 255));
   submitting->add_flag("--wait", given->wait, "Wait for the end, and print the result in place of the id");
   submitting->add_flag("--json", given->json, "With --wait: print the outcome as JSON");

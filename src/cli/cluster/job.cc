@@ -196,8 +196,8 @@ void add_job(CLI::App& app, int& exit_code) {
   add_sets(submitting, given->sets);
   add_sign_option(submitting, given->sign_key);
   add_text(submitting, "--timeout", given->timeout, "TIME", "End the job after this time, for example 2h");
-  submitting->add_option("--id", given->id,
-                         "Id of the job; a job with a known id is not started again (default: random)");
+  add_text(submitting, "--id", given->id, "ID",
+           "Id of the job; a job with a known id is not started again (default: random)");
   add_seed(submitting, given->seed, "Seed of all random values (default: random)");
   submitting->add_flag("--json", given->json, "Print JSON");
   submitting->callback([given, &exit_code] { exit_code = submit_job(*given); });
@@ -231,7 +231,7 @@ void add_job(CLI::App& app, int& exit_code) {
 
   CLI::App* scaling = verb(job, given, "vus", true);
   scaling->add_option("N", given->vus, "Number of virtual users, 0 to max_vus of the workflow")->required();
-  scaling->add_option("--workflow", given->workflow, "The workflow (default: the only one with that executor)");
+  add_text(scaling, "--workflow", given->workflow, "NAME", "The workflow (default: the only one with that executor)");
   scaling->add_flag("--json", given->json, "Print JSON");
   asks(scaling, &scale);
 

@@ -16,6 +16,7 @@ std::string moment(client::Moment at) {
 }
 
 double seconds(client::Span span) { return Duration::nanos(span.count()).seconds_f(); }
+std::string span_text(client::Span span) { return format_duration(Duration::nanos(span.count())); }
 double millis(client::Span span) { return seconds(span) * 1'000; }
 
 std::string fixed(double value, int digits) {
@@ -30,8 +31,7 @@ Field rate(double per_s) { return {"PER SECOND", "rate_per_s", per_s, fixed(per_
 std::string words_of(const client::Live& live) {
   std::string out = fmt::format("{}, {} failed, ", format_count(live.requests, "request"), format_count(live.failed));
   if (live.dropped > 0) out += format_count(live.dropped) + " dropped, ";
-  return fmt::format("{}{} ({} ago)", out, format_count(static_cast<uint64_t>(live.vus), "user"),
-                     format_duration(Duration::nanos(live.age.count())));
+  return fmt::format("{}{} ({} ago)", out, format_count(static_cast<uint64_t>(live.vus), "user"), span_text(live.age));
 }
 
 Fields counts_of(const client::Live& live) {
@@ -92,15 +92,15 @@ Fields fields_of(const client::AssignmentStatus& one) {
 }
 
 Fields fields_of(const client::Event& one) {
-  return {told("t", seconds(one.at)), told("kind", one.kind), told("detail", one.detail),
-          shown(one.kind.ends_with("stopping") ? "stopped" : "",
-                fmt::format("at {} s: {}", fixed(seconds(one.at), 1), one.detail))};
+  return {
+      told("t", seconds(one.at)), told("kind", one.kind), told("detail", one.detail),
+      shown(one.kind.ends_with("stopping") ? "stopped" : "", fmt::format("at {}: {}", span_text(one.at), one.detail))};
 }
 
 Fields fields_of(const client::Loss& one) {
   return {told("from", seconds(one.from)), told("to", seconds(one.to)), told("ratio", one.ratio),
           told("cause", one.cause),
-          shown("lost", fmt::format("{} s to {} s, {}%: {}", fixed(seconds(one.from), 1), fixed(seconds(one.to), 1),
+          shown("lost", fmt::format("{} to {}, {}%: {}", span_text(one.from), span_text(one.to),
                                     fixed(one.ratio * 100, 0), one.cause))};
 }
 

@@ -48,8 +48,8 @@ now        1,200 requests, 3 failed, 10 users (250ms ago)
 
 WORKFLOW  STATE    PARTS  WORKERS  WHY
 browse    running  2      w1 (2)
-stopped    at 2.5 s: by ops
-lost       1.0 s to 3.0 s, 50%: w2 was lost
+stopped    at 2.50s: by ops
+lost       1s to 3s, 50%: w2 was lost
 
 STEP         REQUESTS  FAILED  PER SECOND  P50 MS  P95 MS  P99 MS  MAX MS
 browse.list  1,200     0       600.0       2.00    5.00    8.00    12.00

@@ -82,8 +82,7 @@ Fields fields_of(const election::Observation& seen, const std::vector<std::strin
     const std::string since = format_wall(lease.acquired_at);
     out.emplace_back("since", "since", since, fmt::format("{} ({})", since, age_text(between(lease.acquired_at, now))));
     out.emplace_back("valid for", "valid_for_ms", left.ms(),
-                     left > Duration::zero() ? fmt::format("{} ms more, unless renewed", left.ms())
-                                             : "over since " + format_duration(-left));
+                     left > Duration::zero() ? age_text(left) + ", unless renewed" : "over since " + age_text(-left));
   }
   out.emplace_back("next", "next", next, joined(next, "nobody"));
   out.emplace_back("last change", "last_change", lease.cause, lease.cause.empty() ? "-" : lease.cause);
@@ -216,7 +215,8 @@ CLI::App* add_act(CLI::App* agents, const char* act, const std::shared_ptr<Agent
   CLI::App* command = new_verb(*agents, act);
   add_fleet_folder(command, options->places);
   add_text(command, "--registry", options->places.registry, "PATH", "The registry file of agents, without --dir");
-  command->add_option("--profile", options->profile, "Profile for the ages: production, high-availability or lenient");
+  add_text(command, "--profile", options->profile, "NAME",
+           "Profile for the ages: production, high-availability or lenient");
   add_duration(command, "--stale-after", options->stale_after, "An agent is stale after this silence");
   add_duration(command, "--dead-after", options->dead_after,
                "An agent is dead after this silence; the leader's next cleanup removes it");
@@ -226,7 +226,7 @@ CLI::App* add_act(CLI::App* agents, const char* act, const std::shared_ptr<Agent
 
 void add_lease(CLI::App* command, AgentsOptions& options) {
   CLI::Option* via = add_text(command, "--via", options.places.via, "URL", "The store with the leader's lease");
-  CLI::Option* key = command->add_option("-k,--key", options.places.key, "The key of the lease");
+  CLI::Option* key = add_text(command, "-k,--key", options.places.key, "KEY", "The key of the lease");
   via->needs(key);
   key->needs(via);
   command->add_flag("--json", options.json, "Print one JSON document");
@@ -318,11 +318,12 @@ void add_fleet_options(CLI::App* command, FleetArguments& given) {
   add_text(command, "--registry", given.places.registry, "PATH", "The registry file of agents, without --dir");
   add_text(command, "--queue", given.places.queue, "PATH", "The queue file of tasks, without --dir");
   add_text(command, "--via", given.places.via, "URL", "The store with the lease, as for `bellwether lead`");
-  command->add_option("-k,--key", given.places.key, "The key of the lease (default default)");
+  add_text(command, "-k,--key", given.places.key, "KEY", "The key of the lease (default default)");
   add_text(command, "--id,--agent", options.id, "NAME", "This agent's name, unique in the fleet (default HOST:PID)");
   options.role = "orchestrator";
-  command->add_option("--role", options.role, "Its role in the registry (default orchestrator)");
-  command->add_option("--region", options.region, "Region of this agent; candidates in the leader's region go first");
+  add_text(command, "--role", options.role, "NAME", "Its role in the registry (default orchestrator)");
+  add_text(command, "--region", options.region, "NAME",
+           "Region of this agent; candidates in the leader's region go first");
   add_duration(command, "--cross-region-wait", options.cross_region_wait,
                "Candidates in other regions wait this much longer");
   command->add_flag("--exit-if-follower", options.exit_if_follower, "End with 0 if there is a healthy leader");
@@ -332,7 +333,8 @@ void add_fleet_options(CLI::App* command, FleetArguments& given) {
 }
 
 void add_time_options(CLI::App* command, FleetArguments& given) {
-  command->add_option("--profile", given.profile, "Profile for the times: production, high-availability or lenient");
+  add_text(command, "--profile", given.profile, "NAME",
+           "Profile for the times: production, high-availability or lenient");
   add_duration(command, "--ttl", given.ttl,
                "Length of the lease (default by profile: 180s); the other times scale with it");
   add_duration(command, "--heartbeat", given.heartbeat,
@@ -360,7 +362,7 @@ void add_work_options(CLI::App* command, FleetArguments& given) {
   add_duration(command, "--poll", options.poll, "Interval between looks for new tasks (default 1s)");
   add_duration(command, "--grace", options.grace, "Time from SIGTERM to SIGKILL when tasks are stopped (default 10s)");
   command->add_flag("--until-done", options.until_done, "End when no task is left: with 0, or with 1 if a task failed");
-  add_text(command, "--health-cmd", options.health_command, "TEXT",
+  add_text(command, "--health-cmd", options.health_command, "COMMAND",
            "Shell command that checks this agent; if it fails, the agent gives up the leadership");
   add_duration(command, "--health-every", options.health_every, "Interval of --health-cmd (default 5s)");
   add_telling(command, given.telling, options.audit_file, &options.metrics_at, options.json);
@@ -410,11 +412,11 @@ void add_agents(CLI::App& app, int& exit_code) {
   add_agents_tasks(*agents, exit_code);
   add_lease(add_act(agents, "list", options, exit_code), *options);
   CLI::App* joins = add_act(agents, "register", options, exit_code);
-  joins->add_option("--id", options->id, "The agent's name, unique in the fleet")->required();
-  joins->add_option("--role", options->role, "Role of the agent (default worker)");
+  add_text(joins, "--id", options->id, "NAME", "The agent's name, unique in the fleet")->required();
+  add_text(joins, "--role", options->role, "NAME", "Role of the agent (default worker)");
   joins->add_option("--pid", options->pid, "Process id of the agent (default: the parent of this command)");
   CLI::App* beats = add_act(agents, "heartbeat", options, exit_code);
-  beats->add_option("--id", options->id, "The agent's name")->required();
+  add_text(beats, "--id", options->id, "NAME", "The agent's name")->required();
   CLI::Option* clean =
       beats->add_flag("--clean", options->clean, "As the leader: mark stale agents and remove dead agents");
   CLI::Option* epoch = beats->add_option("--epoch", options->epoch, "The leader's epoch")->needs(clean);
@@ -422,7 +424,7 @@ void add_agents(CLI::App& app, int& exit_code) {
       ->needs(epoch);
   add_lease(beats, *options);
   CLI::App* leaves = add_act(agents, "deregister", options, exit_code);
-  leaves->add_option("--id", options->id, "The agent's name")->required();
+  add_text(leaves, "--id", options->id, "NAME", "The agent's name")->required();
   agents->footer(
       "Exit codes: 0 done, 1 not done (no such agent, not the leader, or a file or store failed), 104 wrong command "
       "line.");

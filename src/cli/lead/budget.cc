@@ -305,9 +305,9 @@ void add_budget(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<BudgetOptions>();
   CLI::App* command = new_verb(app, "budget");
   CLI::Option* file = command->add_option("POLICY", options->policy, "Policy sheet (YAML)");
-  CLI::Option* profile = command->add_option(
-      "--profile", options->profile,
-      "production, high-availability or lenient, for fleets of agents; with --of-cluster: lan, wan or local");
+  CLI::Option* profile =
+      add_text(command, "--profile", options->profile, "NAME",
+               "production, high-availability or lenient, for fleets of agents; with --of-cluster: lan, wan or local");
   add_text(command, "--via", options->via, "URL",
            "Store for loops that name none; a group: vote:FILE or quorum:FILE; with --of-cluster also vote");
   CLI::Option* ttl = add_text(command, "--ttl", options->ttl, "TIME", "Length of the lease");

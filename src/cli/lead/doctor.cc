@@ -427,7 +427,7 @@ void add_doctor(CLI::App& app, int& exit_code) {
   CLI::App* command = new_verb(app, "doctor");
   add_text(command, "--policy", options->policy, "FILE", "Check all loops of this policy sheet");
   add_text(command, "--via", options->fleet.via, "URL", "A store; with --policy, the store for loops that name none");
-  command->add_option("-k,--key", options->fleet.key, "A key of the store");
+  add_text(command, "-k,--key", options->fleet.key, "KEY", "A key of the store");
   add_fleet_folder(command, options->fleet);
   add_cluster_options(command, options->cluster);
   for (const char* name : {"--node", "--by"}) command->get_option(name)->needs(command->get_option("--cluster"));
@@ -437,8 +437,8 @@ void add_doctor(CLI::App& app, int& exit_code) {
            "Check a watchdog by its state file (bellwether watch --state)");
   add_text(command, "--history", options->history, "PATH",
            "Keep epochs in this file between runs, to count changes of leader");
-  command->add_option("--profile", options->profile,
-                      "Profile for the ages of agents: production, high-availability or lenient");
+  add_text(command, "--profile", options->profile, "NAME",
+           "Profile for the ages of agents: production, high-availability or lenient");
   add_duration(command, "--for", options->watch_for,
                "How long to observe each key, or a cluster without a leader (default 1s)");
   add_duration(command, "--timeout", options->timeout, "Longest wait for a store or a node (default 5s)");

@@ -293,8 +293,8 @@ void add_drill(CLI::App& app, int& exit_code) {
   add_text(
       command, "--load", options.command, "COMMAND",
       "A shell command that also runs in each tick, such as a short 'bellwether run' against what the loop works on");
-  command->add_option("--key-suffix", options.suffix,
-                      "Appended to the lock key (default :drill), so that the real loop goes on beside the drill");
+  add_text(command, "--key-suffix", options.suffix, "SUFFIX",
+           "Appended to the lock key (default :drill), so that the real loop goes on beside the drill");
   add_text(command, "--scenario", options.scenario, "FILE|URL",
            "Scenario or URL; its load runs from the first round to the last");
   add_attach(command, *given);

@@ -189,7 +189,8 @@ void add_election_options(CLI::App* command, LeadArguments& given) {
                "Longest wait for the store (default: a tenth of the lease)");
   add_lease_bounds(command, given.bounds, "Adapt the lease to the speed of the store; this is the shortest lease",
                    "Adapt the lease to the speed of the store; this is the longest lease");
-  command->add_option("--region", options.region, "Region of this process; candidates in the leader's region go first");
+  add_text(command, "--region", options.region, "NAME",
+           "Region of this process; candidates in the leader's region go first");
   add_duration(command, "--cross-region-wait", options.cross_region_wait,
                "Candidates in other regions wait this much longer");
   command->add_flag("--trust-empty", options.trust_empty,
@@ -207,24 +208,25 @@ void add_command_options(CLI::App* command, LeadArguments& given) {
   lead::LeadOptions& options = given.options;
   command->add_flag("-n,--nonblock,--try", options.nonblock,
                     "Do not wait while another process leads: end with the code of -E");
-  add_duration(command, "-w,--wait,--timeout", options.wait_most, "Longest wait for the leadership");
+  add_duration(command, "-w,--wait,--timeout", options.wait_most,
+               "Longest wait for the leadership; a number without a unit: seconds, as in flock(1)", Bare::kSeconds);
   command
       ->add_option("-E,--conflict-exit-code", options.conflict_exit_code, "Exit code if -n or -w gives up (default 1)")
       ->check(CLI::Range(0, 255));
   command->add_flag("-o,--close", options.close_lock, "flock: do not pass the lock to the command");
   command->add_flag("-F,--no-fork", given.no_fork,
                     "Accepted as in flock(1), without effect: the command always has a guardian");
-  add_text(command, "-c,--command", given.shell, "TEXT", "Shell command, in place of -- COMMAND");
+  add_text(command, "-c,--command", given.shell, "COMMAND", "Shell command, in place of -- COMMAND");
   command->add_flag("--once", options.once, "End after the first term, even if the leadership was lost");
   command->add_flag("--observe", options.observe, "Only print the leader and each change");
   command->add_option("--stop-signal", options.stop_signal, "Number of the signal that stops the command (default 15)")
       ->check(CLI::Range(1, 64));
   add_duration(command, "--drain", options.drain_most, "Kill the command if it takes longer than this to stop");
-  add_text(command, "--on-elected", options.on_elected, "TEXT", "Shell command that runs at each election");
-  add_text(command, "--on-deposed", options.on_deposed, "TEXT", "Shell command that runs at each end of a term");
-  add_text(command, "--on-leader-changed", options.on_leader_changed, "TEXT",
+  add_text(command, "--on-elected", options.on_elected, "COMMAND", "Shell command that runs at each election");
+  add_text(command, "--on-deposed", options.on_deposed, "COMMAND", "Shell command that runs at each end of a term");
+  add_text(command, "--on-leader-changed", options.on_leader_changed, "COMMAND",
            "Shell command that runs when the leader changes");
-  add_text(command, "--health-cmd", options.health_command, "TEXT",
+  add_text(command, "--health-cmd", options.health_command, "COMMAND",
            "Shell command that checks the work; if it fails, the process gives up the key");
   add_duration(command, "--health-every", options.health_every, "Interval of --health-cmd (default 5s)");
   add_duration(

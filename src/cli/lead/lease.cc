@@ -75,8 +75,8 @@ std::string text_of(const std::string& key, const Observation& seen, WallTime no
   if (record.held()) {
     out.push_back(shown("since", ago(record.acquired_at, now)));
     out.push_back(shown("renewed", fmt::format("{}, {} times", ago(record.renewed_at, now), record.renewal)));
-    out.push_back(shown("valid for",
-                        fmt::format("{} more, of a lease of {}", left_text(seen, now), format_duration(record.lease))));
+    out.push_back(
+        shown("valid for", fmt::format("{}, of a lease of {}", left_text(seen, now), format_duration(record.lease))));
   }
   out.push_back(shown("region", record.region));
   out.push_back(shown("last change", record.cause));
@@ -302,7 +302,7 @@ void add_lease_repair(CLI::App& lease, int& exit_code) {
                    "Highest epoch that any process may have seen (default: the highest known)")
       ->type_name("N");
   verb->add_flag("--forget", given->forget, "First forget the epochs of the key that this machine remembers");
-  verb->add_option("--by", given->by, "Name of the person who repairs (default $USER)");
+  add_text(verb, "--by", given->by, "NAME", "Name of the person who repairs (default $USER)");
   add_text(verb, "--audit", given->audit, "FILE", "Append the change to this file, as JSON");
   verb->add_flag("--yes", given->yes, "Confirm that all candidates are stopped, and that no higher epoch was issued");
   add_duration(verb, "--store-timeout", given->timeout, "Longest wait for the store (default 5s)");
@@ -381,7 +381,7 @@ void add_lease(CLI::App& app, int& exit_code) {
   CLI::App* command = new_verb(app, "lease");
   command->require_subcommand(1);
   CLI::App* verb = add_verb(command, options, "list", false);
-  CLI::Option* prefix = verb->add_option("--prefix", options->prefix, "Only keys with this prefix");
+  CLI::Option* prefix = add_text(verb, "--prefix", options->prefix, "PREFIX", "Only keys with this prefix");
   CLI::Option* most = verb->add_option("--most", options->most, "Largest number of keys (default 10,000)");
   most->check(CLI::PositiveNumber);
   verb->get_option("--via")->required(false);
@@ -399,18 +399,18 @@ void add_lease(CLI::App& app, int& exit_code) {
   acts(&show);
   verb = add_verb(command, options, "watch", false);
   verb->add_option("KEY,-k,--key", options->key, "The key (default: all keys)");
-  verb->add_option("--prefix", options->prefix, "Only keys with this prefix");
+  add_text(verb, "--prefix", options->prefix, "PREFIX", "Only keys with this prefix");
   verb->callback([options, &exit_code] { exit_code = watch(*options); });
   for (const bool to : {false, true}) {
     verb = add_verb(command, options, to ? "transfer" : "release", true);
-    if (to) verb->add_option("--to", options->to, "Name of the candidate (bellwether lead --id)")->required();
-    verb->add_option("--by", options->by, "Name of the person who asks (default $USER)");
+    if (to) add_text(verb, "--to", options->to, "NAME", "Name of the candidate (bellwether lead --id)")->required();
+    add_text(verb, "--by", options->by, "NAME", "Name of the person who asks (default $USER)");
     add_duration(verb, "--wait", options->wait, "Longest wait for the handover (default: two leases)");
     acts(&hand_over);
   }
   verb = add_verb(command, options, "steal", true);
-  verb->add_option("--to", options->to, "Reserve the key for this candidate (default: any)");
-  verb->add_option("--by", options->by, "Name of the person who takes the key (default $USER)");
+  add_text(verb, "--to", options->to, "NAME", "Reserve the key for this candidate (default: any)");
+  add_text(verb, "--by", options->by, "NAME", "Name of the person who takes the key (default $USER)");
   verb->add_flag("--yes", options->yes, "Confirm that both may act until the holder notices");
   acts(&steal);
   add_lease_repair(*command, exit_code);

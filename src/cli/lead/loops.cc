@@ -282,7 +282,7 @@ void add_run_command(CLI::App* parent, const std::shared_ptr<LoopOptions>& optio
            "NAME=COMMAND");
   add_text(command, "--via", options->via, "URL", "Store in place of those in the sheet");
   add_text(command, "--id", options->host.holder, "NAME", "Name of this process in the locks (default HOST:PID)");
-  add_text(command, "--key-suffix", options->key_suffix, "TEXT",
+  add_text(command, "--key-suffix", options->key_suffix, "SUFFIX",
            "Suffix of each lock key, for a rehearsal beside the real loops");
   command->add_flag("--trust-empty", options->host.trust_empty,
                     "Treat a store without records as new, not as emptied: do not wait for a lease at first use");

@@ -262,15 +262,16 @@ void add_watch(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<WatchOptions>();
   CLI::App* command = new_verb(app, "watch");
   CLI::Option* via = add_text(command, "--via", options->via, "URL", "Use a lease in this store as the heartbeat");
-  CLI::Option* key = command->add_option("-k,--key", options->key, "Key of the lease");
+  CLI::Option* key = add_text(command, "-k,--key", options->key, "KEY", "Key of the lease");
   CLI::Option* registry =
       add_text(command, "--registry", options->registry, "PATH", "Use this registry of agents for the heartbeat");
-  CLI::Option* id = command->add_option("--id", options->id, "Name of the agent in the registry");
+  CLI::Option* id = add_text(command, "--id", options->id, "NAME", "Name of the agent in the registry");
   via->needs(key)->excludes(registry);
   key->needs(via);
   registry->needs(id);
   id->needs(registry);
-  command->add_option("--profile", options->profile, "Profile for the times: production, high-availability or lenient");
+  add_text(command, "--profile", options->profile, "NAME",
+           "Profile for the times: production, high-availability or lenient");
   add_duration(command, "--interval", options->interval, "Interval of checks (default by profile: 60s)");
   add_duration(command, "--stale-after", options->stale_after,
                "A live process is frozen after this time without a heartbeat (default by profile: 120s)");

@@ -165,8 +165,8 @@ void add_build(CLI::App& app, int& exit_code) {
   CLI::App* command = new_verb(app, "build");
   command->add_option("FILE", arguments->build.file, "Source file of the workflow: FILE.cc")->required();
   add_text(command, "-o,--output", arguments->out, "FILE", "File to write (default: FILE.bw beside the source)");
-  command->add_option("--compiler", arguments->build.compiler,
-                      "Compiler (default: the first found of clang++-16, clang++ and g++)");
+  add_text(command, "--compiler", arguments->build.compiler, "COMMAND",
+           "Compiler (default: the first found of clang++-16, clang++ and g++)");
   add_sign_option(command, arguments->sign_key);
   command->add_flag("--verbose", arguments->build.verbose,
                     "Print all messages of the compiler, not only the first errors");

@@ -201,8 +201,8 @@ void add_ctl(CLI::App& app, int& exit_code) {
   add_choice(command, "ACTION", arguments->what, {"status", "vus", "pause", "resume", "stop"},
              "What to do (default status)");
   command->add_option("N", arguments->vus, "For vus: number of virtual users");
-  command->add_option("-w,--workflow", arguments->workflow,
-                      "For vus: the workflow, if several are externally-controlled");
+  add_text(command, "-w,--workflow", arguments->workflow, "NAME",
+           "For vus: the workflow, if several are externally-controlled");
   command->add_flag("--json", arguments->json, "Print JSON");
   command->footer(
       "vus sets the users of a workflow with the executor externally-controlled. A paused run starts nothing, and its "

@@ -4,9 +4,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <iterator>
+#include <map>
 #include <memory>
+#include <set>
 #include <sstream>
 #include <string>
 #include <sys/stat.h>
@@ -102,7 +105,66 @@ TextRows latency_rows(const report::ResultFile& run) {
   return rows;
 }
 
-// The main parts of the summary at the end of the run, as the summary shows them.
+std::string milliseconds_text(double ms) { return format_duration(Duration::nanos(std::llround(ms * 1e6))); }
+
+TextRows iteration_rows(const report::ResultFile& run) {
+  TextRows rows{{"", "completed", "interrupted", "mean", "p95", "max", "VUs used", "VUs made"}};
+  for (const report::ResultWorkflow& one : run.workflows) {
+    const report::ResultSpread times = one.iteration.value_or(report::ResultSpread{});
+    rows.push_back({printable(one.name), format_count(one.completed), format_count(one.interrupted),
+                    milliseconds_text(times.mean), milliseconds_text(times.p95), milliseconds_text(times.max),
+                    std::to_string(one.vus_peak), std::to_string(one.vus_allocated)});
+    if (one.status == "completed" || one.status == "stopped") continue;
+    const std::string because = one.skipped_because.empty() ? "" : ": " + one.skipped_because;
+    rows.push_back({"  " + printable(one.status + because)});
+  }
+  return rows;
+}
+
+TextRows schedule_rows(const report::ResultFile& run) {
+  TextRows rows{{"", "scheduled", "on time", "late", "dropped", "lag p50", "lag p99", "lag max"}};
+  for (const report::ResultWorkflow& one : run.workflows) {
+    if (one.scheduled == 0) continue;
+    const report::ResultSpread lag = one.start_lag.value_or(report::ResultSpread{});
+    rows.push_back({printable(one.name), format_count(one.scheduled), format_count(one.on_time), format_count(one.late),
+                    format_count(one.dropped), milliseconds_text(lag.p50), milliseconds_text(lag.p99),
+                    milliseconds_text(lag.max)});
+    if (one.dropped > 0) rows.push_back({"! dropped, because no virtual user was free: raise vus.max"});
+  }
+  return rows;
+}
+
+TextRows generator_rows(const report::ResultFile& run) {
+  TextRows rows{
+      {fmt::format("CPU {} of {}, event loop lag p99 {}{}", decimal(run.cpu_cores), format_count(run.cores, "core"),
+                   milliseconds_text(run.loop_lag_p99_ms), run.saturated ? "" : ": no bottleneck found")}};
+  if (run.saturated) {
+    rows.push_back(
+        {fmt::format("! The generator was a bottleneck: {}. Latencies may include its own delay. What "
+                     "helps: {}.",
+                     printable(run.saturation), printable(run.remedy))});
+  }
+  return rows;
+}
+
+// A line for each of the list; of a long list the first ones.
+template <class List, class Say>
+TextRows list_rows(const List& list, const Say& say) {
+  constexpr std::size_t kMaxRows = 20;
+  TextRows rows;
+  for (std::size_t i = 0; i < std::min(list.size(), kMaxRows); ++i) rows.push_back({printable(say(list[i]))});
+  if (list.size() > kMaxRows) rows.push_back({fmt::format("… and {} more (--json)", list.size() - kMaxRows)});
+  return rows;
+}
+
+TextRows loss_rows(const report::ResultFile& run) {
+  return list_rows(run.lost, [](const report::ResultLoss& one) {
+    return fmt::format("! from {} to {}, {} of the load: {}", format_duration(Duration::from_seconds_f(one.from)),
+                       format_duration(Duration::from_seconds_f(one.to)), report::ratio_text(one.ratio), one.cause);
+  });
+}
+
+// The summary at the end of the run, without the sections that only its live figures have (DISTRIBUTION, PHASES).
 std::string text_of(const report::ResultFile& run) {
   std::string out = fmt::format("\n  {}  {}  {}  {}  run {}\n", printable(run.scenario), printable(run.started_at),
                                 format_duration(Duration::from_seconds_f(run.elapsed_s)),
@@ -133,9 +195,42 @@ std::string text_of(const report::ResultFile& run) {
            {"failed", format_count(run.failed), percent(run.failed, run.requests)},
            {"sent", format_bytes(static_cast<double>(run.bytes_sent)), per_second(run.bytes_sent)},
            {"received", format_bytes(static_cast<double>(run.bytes_received)), per_second(run.bytes_received)}});
+  section("ITERATIONS", iteration_rows(run));
+  if (const TextRows rows = schedule_rows(run); rows.size() > 1) {
+    section("SCHEDULE  late: started more than 10ms after it was due; lag: due → started", rows);
+  }
   if (const TextRows rows = latency_rows(run); rows.size() > 1) {
     section(fmt::format("LATENCY  {}", report::kLatencyNote), rows);
   }
+  std::map<std::string, uint64_t> statuses;
+  for (const report::ResultStep& step : run.steps) {
+    for (const auto& [status, count] : step.status) statuses[status] += count;
+  }
+  TextRows status;
+  for (const auto& [name, count] : statuses) status.push_back({printable(name), format_count(count)});
+  section("STATUS", status);
+  section("ERRORS", list_rows(run.errors, [](const report::ResultError& one) {
+            return fmt::format("{}  {}  {}", format_count(one.count), one.kind, one.detail);
+          }));
+  section("GENERATOR", generator_rows(run));
+  section("WORKERS", list_rows(run.workers, [](const report::ResultWorker& one) {
+            return fmt::format("{}  {}  {}  {}", one.name, format_count(one.cores, "core"),
+                               format_count(one.assignments, "assignment"), one.state);
+          }));
+  TextRows notes = list_rows(run.events, [](const report::ResultEvent& one) {
+    return fmt::format("- at {}: {}", format_duration(Duration::from_seconds_f(one.t)), one.detail);
+  });
+  std::set<std::string> closed;
+  for (const report::ResultStep& step : run.steps) {
+    if (!step.due_times && step.count > 0) closed.insert(fmt::format("'{}'", step.name.substr(0, step.name.find('.'))));
+  }
+  if (!closed.empty()) {
+    const std::vector<std::string> names(closed.begin(), closed.end());
+    notes.insert(notes.begin(), {"- " + report::closed_model_note(printable(joined(names)))});
+  }
+  section("NOTES", notes);
+  section("LOST  missing in all figures above", loss_rows(run));
+  if (!run.confirmed) section("UNCONFIRMED", {{"the run may have made more load"}});
   std::string verdict = printable(run.verdict);
   for (char& c : verdict) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
   return out + fmt::format("\n  {}  {} (exit code {})\n", verdict, printable(run.reason), run.exit_code);

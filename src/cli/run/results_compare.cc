@@ -107,10 +107,10 @@ Result<Batches> batches_of(Opened& run, const std::vector<std::string>& names) {
     }
   }
   Extent extent;
-  BW_RETURN_IF_ERROR(run.run.store.each_stretch(run.run.run, run.plan, extent));
+  BW_RETURN_IF_ERROR(run.run.store.each_interval(run.run.run, run.plan, extent));
   Batcher batcher(std::move(steps), extent.seconds, extent.longest);
   IntoBatches into(batcher);
-  BW_RETURN_IF_ERROR(run.run.store.each_stretch(run.run.run, run.plan, into));
+  BW_RETURN_IF_ERROR(run.run.store.each_interval(run.run.run, run.plan, into));
   return batcher.take();
 }
 
@@ -127,13 +127,20 @@ std::string signed_percent(double ratio) {
   return out;
 }
 
+// Nothing was measured: no response comes in no time.
+bool is_unknown(Figure figure, double value) {
+  return value <= 0 && (figure == Figure::kP50 || figure == Figure::kP95 || figure == Figure::kP99);
+}
+
 std::string value_text(Figure figure, double value) {
+  if (is_unknown(figure, value)) return "-";
   char out[40];
   if (figure == Figure::kErrors || figure == Figure::kDropped) {
     std::snprintf(out, sizeof out, "%.3f%%", value * 100);
     return out;
   }
-  return report::decimal(value) + (figure == Figure::kRate ? "/s" : " ms");
+  if (figure == Figure::kRate) return report::decimal(value) + "/s";
+  return format_duration(Duration::from_seconds_f(value / 1e3));
 }
 
 // A step, or all of them without a name, and one of its figures.
@@ -145,11 +152,13 @@ struct Compared {
 Fields compared_fields(const Compared& row) {
   const Difference& of = row.of;
   const bool judged = of.judgement != Judgement::kNotJudged;
+  const auto value = [&](double one) { return is_unknown(of.figure, one) ? Value() : Value(one); };
+  const bool has_change = !is_unknown(of.figure, of.before) && !is_unknown(of.figure, of.after);
   return {shown("STEP", row.step.empty() ? "(all)" : row.step),
           {"FIGURE", "figure", to_string(of.figure)},
-          {"BEFORE", "before", of.before, value_text(of.figure, of.before)},
-          {"AFTER", "after", of.after, value_text(of.figure, of.after)},
-          {"CHANGE", "change", of.change, signed_percent(of.change)},
+          {"BEFORE", "before", value(of.before), value_text(of.figure, of.before)},
+          {"AFTER", "after", value(of.after), value_text(of.figure, of.after)},
+          {"CHANGE", "change", has_change ? Value(of.change) : Value(), has_change ? signed_percent(of.change) : "-"},
           shown("BETWEEN", judged ? fmt::format("{} and {}", signed_percent(of.low), signed_percent(of.high)) : "-"),
           told("low", judged ? Value(of.low) : Value()),
           told("high", judged ? Value(of.high) : Value()),
@@ -213,7 +222,7 @@ Result<int> compare_command(const ResultsCompareArguments& given) {
   BW_TRY(const auto errors, ratio_of("--errors", given.errors));
   BW_TRY(auto runs, open_all(given));
   const std::vector<std::string> names = common_steps(runs);
-  if (names.empty()) return fail(Errc::kInvalid, "the runs have no step in common");
+  if (names.empty()) return fail(Errc::kInvalid, "the runs have no step in common: compare runs of one scenario");
   Batches before;
   for (std::size_t r = 0; r + 1 < runs.size(); ++r) {
     BW_TRY(auto batches, batches_of(runs[r], names));
@@ -256,9 +265,10 @@ void add_results_compare(CLI::App& results, int& exit_code) {
   auto given = std::make_shared<ResultsCompareArguments>();
   CLI::App* command = new_verb(results, "compare");
   command->add_option("RUN", given->runs, "One or more baselines, then the run to judge")->required()->expected(2, 50);
-  command->add_option("--tolerance", given->tolerance, "Allowed worsening of a rate or a time")->capture_default_str();
-  command
-      ->add_option("--errors", given->errors, "Allowed growth of the ratios of failed requests and dropped iterations")
+  add_text(command, "--tolerance", given->tolerance, "RATIO", "Allowed worsening of a rate or a time")
+      ->capture_default_str();
+  add_text(command, "--errors", given->errors, "RATIO",
+           "Allowed growth of the ratios of failed requests and dropped iterations")
       ->capture_default_str();
   add_store_option(command, given->store);
   command->add_flag("--json", given->json, "Print JSON");

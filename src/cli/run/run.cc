@@ -476,14 +476,14 @@ void add_run(CLI::App& app, int& exit_code) {
                     "Before the load, also connect to each target; refuse the run if one cannot be reached");
   add_list(command, "-H,--header", arguments->headers, "URL only: a header field")->type_name("'NAME: VALUE'");
   add_text(command, "-X,--method", arguments->method, "METHOD", "URL only: method (default GET)");
-  command->add_option("-b,--body", arguments->body,
-                      "URL only: body of the request; @FILE: content of a file, @-: standard input");
+  add_text(command, "-b,--body", arguments->body, "TEXT|@FILE",
+           "URL only: body of the request; @FILE: content of a file, @-: standard input");
   command->add_flag("-k,--insecure", arguments->insecure, "URL only: do not verify the certificate");
   command->add_option("--cacert", arguments->ca_file, "URL only: file with the CA certificates to trust")
       ->check(CLI::ExistingFile);
   add_cluster_option(command, arguments->cluster.cluster, "BELLWETHER_CLUSTER, then this machine");
-  command->add_option("--by", arguments->cluster.by,
-                      "With a cluster: name of the person who asks, for audit logs (default: $USER)");
+  add_text(command, "--by", arguments->cluster.by, "NAME",
+           "With a cluster: name of the person who asks, for audit logs (default: $USER)");
   add_quorum_wait(command, arguments->cluster);
   command->footer(
       "With --cluster or BELLWETHER_CLUSTER the workers of a cluster make the load; screen and reports are the same. "

@@ -6,6 +6,7 @@
 #include "core/base/bytes.h"
 #include "core/base/check.h"
 #include "core/base/enum_names.h"
+#include "core/base/units.h"
 
 namespace bellwether::discovery {
 namespace {
@@ -220,7 +221,7 @@ void Bootstrap::on(Instant now, const event::Tick&, Effects& effects) {
     if (c.deadline > now) continue;
     if (c.progress == Progress::kProbing) {
       effects.push_back(effect::CancelProbe{c.place});
-      c.outcome = fmt::format("no answer in {} ms", settings_.probe_timeout.ms());
+      c.outcome = fmt::format("no answer in {}", format_duration(settings_.probe_timeout));
     } else if (c.progress == Progress::kJoining) {
       effects.push_back(effect::CancelJoin{c.place});
       c.outcome = "answered the probe, but not the join request";
@@ -241,7 +242,7 @@ void Bootstrap::settle_names(Instant now) {
     ++of(metrics_.dns_lookups, LookupResult::kTimeout);
     metrics_.dns_resolution.add(settings_.dns.timeout);
     names_.failed(now, it->first);
-    unresolved_[it->first] = fmt::format("no answer in {} ms", settings_.dns.timeout.ms());
+    unresolved_[it->first] = fmt::format("no answer in {}", format_duration(settings_.dns.timeout));
     it = asked_.erase(it);
   }
 }

@@ -192,7 +192,7 @@ TEST_F(BootstrapTest, a_limit_of_rounds_ends_in_failure_that_names_all_that_was_
   const auto& tried = std::get<effect::Failed>(last_.back()).tried;
   ASSERT_EQ(tried.size(), 2);
   EXPECT_EQ(tried[0].outcome, "refused: another cluster");
-  EXPECT_THAT(tried[1].outcome, testing::HasSubstr("no answer in 500 ms"));
+  EXPECT_THAT(tried[1].outcome, testing::HasSubstr("no answer in 500ms"));
 }
 
 TEST_F(BootstrapTest, a_name_that_is_not_resolved_is_among_all_that_was_tried) {

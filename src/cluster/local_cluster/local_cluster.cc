@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "cluster/local_cluster/folder.h"
-#include "cluster/local_cluster/seeing.h"
+#include "cluster/local_cluster/sight.h"
 #include "cluster/net/node_config.h"
 #include "core/base/prng.h"
 #include "core/base/units.h"

@@ -260,7 +260,9 @@ Status ElectionDriver::hand_over(const std::string& cause, const std::string& he
   if (!heir.empty()) {
     const std::vector<Voter> voters = view().voters;
     const bool known = std::any_of(voters.begin(), voters.end(), [&](const Voter& one) { return one.name == heir; });
-    if (!known) return fail(Errc::kInvalid, "'{}' is not a voter of this cluster", printable(heir));
+    if (!known)
+      return fail(Errc::kInvalid, "'{}' is not a voter of this cluster; `bellwether cluster quorum` lists the voters",
+                  printable(heir));
     if (heir == settings_.self) return fail(Errc::kInvalid, "'{}' is the leader already", heir);
     wish.heir = member_id(heir);
   }
@@ -282,7 +284,9 @@ Status ElectionDriver::change_voters(bool add, const std::string& name) {
   learn(name);
   change_refused_.clear();
   tell(quorum::ChangeMembers{{kind, member_id(name)}});
-  if (!change_refused_.empty()) return fail(Errc::kRefused, "the voters were not changed: " + change_refused_);
+  if (!change_refused_.empty())
+    return fail(Errc::kRefused, "the voters stay as they are ('{}': {}); `bellwether cluster quorum` lists them", name,
+                change_refused_);
   return {};
 }
 

@@ -144,7 +144,7 @@ task<void> Joining::probe(HostPort place, Instant at, Duration timeout) {
   if (answered) {
     loop_->tell(event::ProbeAnswered{place});
   } else {
-    loop_->tell(event::ProbeFailed{place, answered.error().message});
+    loop_->tell(event::ProbeFailed{place, std::string(without_place(place, answered.error().message))});
   }
 }
 
@@ -167,7 +167,7 @@ task<void> Joining::knock(HostPort place) {
   if (dialled) {
     loop_->tell(event::JoinAccepted{place});
   } else {
-    loop_->tell(event::JoinRefused{place, dialled.error().error.message});
+    loop_->tell(event::JoinRefused{place, std::string(without_place(place, dialled.error().error.message))});
   }
 }
 

@@ -31,7 +31,7 @@ constexpr Row kTable[] = {
     {message_type::kKeyShare, "key_share", {Urgency::kCritical, Operation::kHeartbeat}, kVoters},
     // An operator who mends a cluster must be heard when it is at its worst.
     {message_type::kAdmin, "admin", {Urgency::kCritical, Operation::kOther}, kOperators},
-    // Registers of jobs and blobs of their accounts. The register knows which managers are replicas.
+    // Registers of jobs and blobs of their ingest. The register knows which managers are replicas.
     {message_type::kJobs, "jobs", {Urgency::kCritical, Operation::kOther}, kVoters},
     {message_type::kBlobs, "blobs", {Urgency::kCritical, Operation::kFetch}, kVoters},
     {message_type::kContext, "context", {Urgency::kHigh, Operation::kOther}, kAsking},
@@ -65,7 +65,7 @@ MessageClass MessageClasses::class_of(uint16_t type, Bytes body, Role sender) co
   const auto row = row_of(messages_, type, body);
   if (!row || (row->senders & bit(sender)) == 0) return kUnknown;
   const bool is_node = (kNodes & bit(sender)) != 0;
-  // Of a node it may be of an account, which is never held back.
+  // Of a node it may be of the ingest, which is never held back.
   if (is_node && row->is.operation == Operation::kPiece) return {Urgency::kCritical, Operation::kPiece};
   // Clients repeat their requests to a leader of contexts; messages between leaders move the leadership.
   if (is_node && type == message_type::kContext) return {Urgency::kCritical, Operation::kOther};

@@ -274,8 +274,8 @@ class Check {
   Check(const Settings& settings, yaml::Diagnostics& diagnostics) : settings_(settings), diagnostics_(diagnostics) {}
 
   void complain(std::string_view name, std::string message, std::string hint = {}) {
-    diagnostics_.add(
-        {}, {.message = fmt::format("{} ({})", message, settings_.value(name).origin), .hint = std::move(hint)});
+    if (settings_.given(name)) message += fmt::format(" ({})", settings_.value(name).origin);
+    diagnostics_.add({}, {.message = std::move(message), .hint = std::move(hint)});
   }
 
   // The names in messages, file names and metrics.

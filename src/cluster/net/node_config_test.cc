@@ -122,7 +122,7 @@ TEST_F(NodeConfigTest, what_is_wrong_elsewhere_names_the_variable_or_option) {
 }
 
 TEST_F(NodeConfigTest, settings_that_do_not_go_together_are_refused) {
-  EXPECT_THAT(complaint("role: worker\n"), HasSubstr("'cluster' is missing"));
+  EXPECT_THAT(complaint("role: worker\n"), HasSubstr("'cluster' is missing\n"));
   EXPECT_THAT(complaint("cluster: a b\nrole: worker\n"), HasSubstr("a name must have 1 to 64 letters"));
   EXPECT_THAT(complaint("cluster: prod\n"), HasSubstr("'voters' is missing"));
   EXPECT_THAT(complaint("cluster: prod\nname: m1\nvoters: [m1, m1]\ndata: x\n"), HasSubstr("lists a node twice"));

@@ -84,7 +84,7 @@ task<Result<std::string>> OperatorClient::request(runtime::Runtime& runtime, Hos
     // An address without a listener is no refusal.
     const bool answered = dialled.error().refusal != wire::Refusal::kNone;
     co_return fail(answered ? dialled.error().error.code : Errc::kUnreachable,
-                   fmt::format("{}: {}", to_string(node), dialled.error().error.message));
+                   fmt::format("{}: {}", to_string(node), without_place(node, dialled.error().error.message)));
   }
   runtime::Scope scope;
   scope.spawn(run(dialled->get(), scope.cancellation()));

@@ -238,23 +238,33 @@ ManagersView NodeAdmin::managers() const {
   return view;
 }
 
+Status NodeAdmin::known(const std::string& name) const {
+  if (members_.state_of(name) || name == config_.name) return {};
+  return fail(Errc::kRefused, "no node '{}' is known: start it, and `bellwether cluster members` shows it", name);
+}
+
+Result<std::string> NodeAdmin::change_voters(bool add, const std::string& name) {
+  if (add) BW_RETURN_IF_ERROR(known(name));
+  return election_.change_voters(add, name);
+}
+
 // A change begins only if it can end: all nodes that it needs are alive.
 Result<std::string> NodeAdmin::change_managers(bool add, const std::string& name) {
   const ManagersView view = managers();
   const auto at = std::ranges::find(view.managers, name, &ManagerView::name);
-  const bool known = at != view.managers.end();
-  if (add && !members_.state_of(name) && name != config_.name) {
-    return fail(Errc::kRefused, "no node '{}' is known: start it, and `bellwether cluster members` shows it", name);
+  const bool is_listed = at != view.managers.end();
+  if (add) BW_RETURN_IF_ERROR(this->known(name));
+  if (add && (!is_listed || !at->manager)) {
+    return fail(Errc::kRefused, "'{}' is not a manager: start it with role: manager, or name another node", name);
   }
-  if (add && (!known || !at->manager)) return fail(Errc::kRefused, "'{}' is not a manager (role: manager)", name);
-  if (add && !at->alive) return fail(Errc::kRefused, "'{}' is not alive", name);
-  if (!add && (!known || (!at->votes && !at->keeps))) {
+  if (add && !at->alive) return fail(Errc::kRefused, "'{}' is not alive: start it, and repeat the command", name);
+  if (!add && (!is_listed || (!at->votes && !at->keeps))) {
     return fail(Errc::kRefused, "'{}' neither votes nor keeps jobs: `bellwether cluster managers` lists who does",
                 name);
   }
   if (view.changing) return fail(Errc::kRefused, "a change is under way; `bellwether cluster managers` shows it");
   if (add && at->keeps && (at->votes || !view.voters_lead)) {
-    return fail(Errc::kRefused, "'{}' is one of the managers already", name);
+    return fail(Errc::kRefused, "'{}' is one of the managers already; `bellwether cluster managers` lists them", name);
   }
   std::size_t keepers = 0;
   std::size_t alive = 0;
@@ -267,7 +277,7 @@ Result<std::string> NodeAdmin::change_managers(bool add, const std::string& name
     return fail(Errc::kRefused, "of {} managers that keep jobs {} are alive, and {} are needed", keepers, alive,
                 quorum::majority_of(keepers));
   }
-  if (view.voters_lead && (!known || at->votes != add)) {
+  if (view.voters_lead && (!is_listed || at->votes != add)) {
     const auto begun = election_.change_voters(add, name);
     if (!begun) return tl::unexpected(begun.error());
   } else {

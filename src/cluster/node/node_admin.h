@@ -63,9 +63,7 @@ class NodeAdmin final : public NodeControl {
   Result<std::string> drain(const std::string& who) override;
   Result<std::string> transfer(const std::string& to) override { return election_.transfer(to); }
   Result<std::string> call_election(bool forced) override { return election_.call_election(forced); }
-  Result<std::string> change_voters(bool add, const std::string& name) override {
-    return election_.change_voters(add, name);
-  }
+  Result<std::string> change_voters(bool add, const std::string& name) override;
   ManagersView managers() const override;
   Result<std::string> change_managers(bool add, const std::string& name) override;
   Result<std::string> learn_secret(std::string secret) override { return port_.learn_secret(std::move(secret)); }
@@ -75,6 +73,7 @@ class NodeAdmin final : public NodeControl {
 
  private:
   void on_act(const std::string& by, const std::string& what, const std::string& outcome);
+  Status known(const std::string& name) const;  // to the cluster: kRefused
   std::vector<Figure> figures() const;
   std::optional<cluster::VoteView> vote() const;
 

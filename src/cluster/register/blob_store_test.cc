@@ -10,7 +10,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-const BlobKey kKey{"job", "account"};
+const BlobKey kKey{"job", "ingest"};
 
 // A store whose disk does what the test says.
 class BlobStoreTest : public testing::Test {
@@ -186,7 +186,7 @@ TEST_F(BlobStoreTest, what_was_begun_and_left_goes_away) {
 
 TEST_F(BlobStoreTest, it_takes_no_more_than_it_may_have) {
   EXPECT_EQ(put(version(1, 1), 6), Verdict::kKept);
-  const BlobKey other{"other", "account"};
+  const BlobKey other{"other", "ingest"};
   const Answer full = ask(Offer{other, head(version(1, 1), 3)});
   EXPECT_EQ(full.verdict, Verdict::kUnable);
   EXPECT_THAT(full.why, HasSubstr("the limit is 4194304"));
@@ -298,9 +298,9 @@ TEST_F(BlobStoreTest, tells_another_replica_what_it_has_in_pages) {
   EXPECT_EQ(all.verdict, Verdict::kKept);
   EXPECT_FALSE(all.more);
   EXPECT_THAT(all.listed, ElementsAre(Listed{"gone", "", {}, {}, true}, Listed{"job", "", {}, JobFence(4), false},
-                                      Listed{"job", "account", version(4, 1), {}, false}));
+                                      Listed{"job", "ingest", version(4, 1), {}, false}));
   EXPECT_THAT(ask(List{"job", ""}).listed, ElementsAre(all.listed[2]));
-  EXPECT_THAT(ask(List{"job", "account"}).listed, IsEmpty());
+  EXPECT_THAT(ask(List{"job", "ingest"}).listed, IsEmpty());
 
   BlobStore many({.most_jobs = 3'000});
   BlobStoreStart start;

@@ -1,4 +1,4 @@
-// Blobs: large values of a job (its bundle, the state of its account), kept by the voters of a cluster: their names,
+// Blobs: large values of a job (its bundle, the state of its ingest), kept by the voters of a cluster: their names,
 // their order, and the messages about them. Of the versions of a value only the newest is kept. Each version has one
 // writer, which never gives its number to two values.
 //
@@ -38,7 +38,7 @@ inline constexpr std::size_t kMaxWhyBytes = 256;
 
 struct BlobKey {
   std::string job;   // 1 to registers::kMaxKeyBytes bytes
-  std::string kind;  // "bundle", "account": 1 to 32 of a-z, 0-9 and '-'
+  std::string kind;  // "bundle", "ingest": 1 to 32 of a-z, 0-9 and '-'
   auto operator<=>(const BlobKey&) const = default;
 };
 bool is_blob_kind(std::string_view kind);

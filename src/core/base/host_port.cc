@@ -44,6 +44,12 @@ std::string to_string(const HostPort& place) {
   return fmt::format("{}:{}", v6 ? fmt::format("[{}]", place.host) : place.host, place.port);
 }
 
+std::string_view without_place(const HostPort& place, std::string_view error) {
+  const std::string begin = fmt::format("connecting to {}: ", to_string(place));
+  if (error.starts_with(begin)) error.remove_prefix(begin.size());
+  return error;
+}
+
 namespace {
 constexpr std::array<uint8_t, 12> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 }

@@ -23,6 +23,9 @@ Result<HostPort> parse_host_port(std::string_view text, uint16_t default_port);
 // In that form, with brackets where they are needed.
 std::string to_string(const HostPort& place);
 
+// An error without "connecting to PLACE: " at its begin, for a text that names the place already.
+std::string_view without_place(const HostPort& place, std::string_view error);
+
 // "127.0.0.1", "::1" (without brackets), in the order of the net. IPv4 in its IPv6-mapped form, ::ffff:a.b.c.d.
 Result<std::array<uint8_t, 16>> parse_ip(std::string_view text);
 bool is_v4(const std::array<uint8_t, 16>& ip);

@@ -13,6 +13,11 @@ TEST(HostPort, is_read_and_written_in_the_same_form) {
   }
 }
 
+TEST(HostPort, an_error_that_names_the_place_is_cut) {
+  EXPECT_EQ(without_place({"::1", 1}, "connecting to [::1]:1: refused"), "refused");
+  EXPECT_EQ(without_place({"::1", 2}, "connecting to [::1]:1: refused"), "connecting to [::1]:1: refused");
+}
+
 TEST(HostPort, without_a_port_has_the_usual_one) {
   EXPECT_EQ(parse_host_port("a", 9000), (HostPort{"a", 9000}));
   EXPECT_EQ(parse_host_port("[::1]", 9000), (HostPort{"::1", 9000}));

@@ -45,8 +45,8 @@ Duration ExtensionTracker::next_grant() const {
 
 ExtensionAnswer::Denial ExtensionTracker::deny(Instant now, const ExtensionRequest& request, bool suspect) const {
   using Denial = ExtensionAnswer::Denial;
-  const bool is_share = request.progress >= 0 && request.progress <= 1;  // false for NaN
-  if (!is_share) return Denial::kInvalid;
+  const bool is_ratio = request.progress >= 0 && request.progress <= 1;  // false for NaN
+  if (!is_ratio) return Denial::kInvalid;
   if (suspect) return Denial::kSuspect;
   if (granted_ >= settings_.most) return Denial::kExhausted;
   if (phase(now) != Phase::kInTime) return Denial::kTooLate;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/freed.h"
+#include "core/base/units.h"
 #include "core/runtime/certificates.h"
 #include "core/runtime/stream_io.h"
 
@@ -429,7 +430,7 @@ task<Result<std::unique_ptr<Stream>>> shake_hands(Runtime& runtime, std::unique_
     }
     if (waited == Errc::kTimeout) {
       co_return fail(Errc::kTimeout,
-                     fmt::format("the TLS handshake with {} took longer than {} ms", peer, timeout.ms()));
+                     fmt::format("the TLS handshake with {} took longer than {}", peer, format_duration(timeout)));
     }
     if (waited != Errc::kOk) co_return fail(waited, "the TLS handshake with {} was cancelled", peer);
   }

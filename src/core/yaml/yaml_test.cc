@@ -50,6 +50,34 @@ TEST(Diagnostic, long_lists_are_cut) {
   EXPECT_EQ(one_of(std::vector<std::string_view>{"x"}), "x");
 }
 
+TEST(Yaml, each_mistake_is_told_in_our_words_with_a_remedy) {
+  struct Case {
+    std::string_view text;
+    std::string_view message;
+    std::string_view hint;
+  };
+  constexpr std::string_view kQuotes = "inside [ ] and { }, put a text";
+  constexpr std::string_view kIndent = "indent all keys of a map equally, and all items of a list";
+  for (const Case& one : {
+           Case{"a: [1, 2\nb: 3\n", "a list has '[' without ']'", kQuotes},
+           Case{"a: {b: 1, c: 2\n", "a map has '{' without '}'", kQuotes},
+           Case{"a: 1]\nb: ]\n", "']' or '}' has no '[' or '{' before it", kQuotes},
+           Case{"- \"b\"\n  c\n", "this line is not indented like the items of the list", kIndent},
+           Case{"a: 1\n  b: 2\n", "a key and ':' cannot stand here", "put a text that contains ': ' into quotes"},
+           Case{"a:\n    b: 1\n  c: 2\n", "this line is not indented like the keys of the map", kIndent},
+           Case{"a: ? b\n", "a key cannot stand here", kIndent},
+           Case{"a: - b\n", "an item of a list ('-') cannot stand here", "begin a line with each item"},
+           Case{"a: |\n  b\n\tc\n", "a tab indents this line", "indent with spaces, not with tabs"},
+           Case{"a: @b\n", "no value begins with this character", "put a text that begins with @"},
+           Case{"a: *b\n", "an alias (*NAME) has no anchor (&NAME) above it", "define the anchor first"},
+           Case{"a: \"\\q\"\n", "unknown escape sequence after a backslash", "in double quotes, write"},
+       }) {
+    const std::string told = problem_of(std::string(one.text));
+    EXPECT_NE(told.find(one.message), std::string::npos) << told << "\n" << one.text;
+    EXPECT_NE(told.find(one.hint), std::string::npos) << told << "\n" << one.text;
+  }
+}
+
 TEST(Yaml, a_quote_that_is_never_closed_is_told) {
   EXPECT_EQ(problem_of("a: 1\nb: \"x\n"), "x.yaml:2:4: this is not YAML: a text in quotes is not closed");
   EXPECT_EQ(problem_of("a: 'it''\n"), "x.yaml:1:4: this is not YAML: a text in quotes is not closed");

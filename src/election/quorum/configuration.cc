@@ -40,11 +40,11 @@ Result<Configuration> begin_change(const Configuration& from, MemberChange chang
   Configuration to = from;
   to.next = from.voters;
   if (change.kind == MemberChange::Kind::kAdd) {
-    if (is_member) return fail(Errc::kInvalid, "it is a member already");
+    if (is_member) return fail(Errc::kInvalid, "it votes already");
     if (from.voters.size() == kMaxMembers) return fail(Errc::kTooLarge, "the group has the largest number of members");
     to.next.insert(std::lower_bound(to.next.begin(), to.next.end(), change.member), change.member);
   } else {
-    if (!is_member) return fail(Errc::kInvalid, "it is not a member");
+    if (!is_member) return fail(Errc::kInvalid, "it does not vote");
     if (from.voters.size() == 1) return fail(Errc::kInvalid, "the last member cannot be removed");
     to.next.erase(std::lower_bound(to.next.begin(), to.next.end(), change.member));
   }

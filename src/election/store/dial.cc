@@ -9,7 +9,7 @@ namespace bellwether::store {
 namespace {
 
 tl::unexpected<Error> trouble(const HostPort& host, const Error& error) {
-  return fail(error.code, "{}: {}", to_string(host), error.message);
+  return fail(error.code, "{}: {}", to_string(host), without_place(host, error.message));
 }
 
 constexpr std::size_t kSmall = 1 << 20;

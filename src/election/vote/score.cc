@@ -12,7 +12,7 @@ namespace {
 double ratio_of(Duration span, Duration full) { return std::clamp(span.seconds_f() / full.seconds_f(), 0.0, 1.0); }
 
 // Written so that a NaN is no share.
-bool is_share(double value) { return value >= 0 && value <= 1; }
+bool is_part(double value) { return value >= 0 && value <= 1; }
 
 // The fastest clock's measure of a time that the slowest measures as `span`.
 Duration with_slack(Duration span, double drift) {
@@ -77,8 +77,8 @@ double score_of(const Claim& claim, const ScoreWeights& weights) {
 
 std::optional<std::string> impossible_in(const Claim& claim) {
   const Resources& has = claim.resources;
-  if (!is_share(has.cpu_used) || !is_share(has.memory_used) || !is_share(has.disk_used) ||
-      !is_share(has.network_quality) || !is_share(claim.score) || (claim.fitness && !is_share(*claim.fitness))) {
+  if (!is_part(has.cpu_used) || !is_part(has.memory_used) || !is_part(has.disk_used) || !is_part(has.network_quality) ||
+      !is_part(claim.score) || (claim.fitness && !is_part(*claim.fitness))) {
     return "a ratio outside 0 to 1";
   }
   if (claim.uptime < Duration::zero() || claim.experience < Duration::zero() || claim.experience > kLongestExperience) {

@@ -83,10 +83,8 @@ JobClient::JobClient(runtime::Runtime& runtime, link::DialSettings dialling, wir
 
 void JobClient::unheard(std::size_t manager, const std::string& why) {
   if (silent_[manager]) return;
-  std::string place = to_string(settings_.managers[manager]);
-  const std::string dialled = "connecting to " + place + ": ";
-  silent_[manager] = {std::move(place), why.starts_with(dialled) ? why.substr(dialled.size()) : why,
-                      runtime_.read_clock()};
+  const HostPort& place = settings_.managers[manager];
+  silent_[manager] = {to_string(place), std::string(without_place(place, why)), runtime_.read_clock()};
 }
 
 Error JobClient::given_up(Error last, bool refused) const {

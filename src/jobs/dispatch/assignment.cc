@@ -45,10 +45,4 @@ Duration reading_time(const std::vector<FileRef>& files) {
   return Duration::seconds(static_cast<int64_t>(bytes / kBytesASecond));
 }
 
-std::string seconds_text(Duration span) {
-  std::string text = std::to_string((span.ms() + 99) / 100);
-  if (text.size() == 1) text.insert(text.begin(), '0');
-  return fmt::format("{}.{} s", text.substr(0, text.size() - 1), text.back());
-}
-
 }  // namespace bellwether::dispatch

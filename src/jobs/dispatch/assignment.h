@@ -103,9 +103,6 @@ inline constexpr std::size_t kMaxFilesBeside = 200;  // of one bundle
 // How long a process may take, in addition, to read these files before it can begin: at 50 MiB a second.
 Duration reading_time(const std::vector<FileRef>& files);
 
-// "5.0 s", rounded up.
-std::string seconds_text(Duration span);
-
 enum class StopHow : uint8_t {
   kGraceful,  // running iterations may finish, within the workflow's graceful_stop
   kAtOnce,    // and killed if it ignores that

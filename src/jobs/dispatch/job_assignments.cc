@@ -61,7 +61,7 @@ void JobKernel::plan_group(Instant now, JobEffects& out) {
     }
     if (!no_workers_since_) no_workers_since_ = now;
     if (now - *no_workers_since_ < rules_.worker_wait) return;
-    const std::string why = fmt::format("no worker accepted work for {} s", rules_.worker_wait.ns() / 1'000'000'000);
+    const std::string why = fmt::format("no worker accepted work for {}", format_duration(rules_.worker_wait));
     for (const uint16_t w : ready) book_.become(w, WorkflowState::kFailed, why, out);
     no_workers_since_.reset();
     book_.skip_dependents(out);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/probe.h"
+#include "core/base/units.h"
 
 namespace bellwether::dispatch {
 
@@ -75,9 +76,8 @@ bool JobLayers::pass_border(Instant now, JobEffects& out) {
   if (!border_since_) border_since_ = book_.adopted && book_.zero ? book_.end_of_last() : now;
   if (now - *border_since_ >= rules_.layer_sync_limit) {
     BW_PROBE("dispatch: a layer does not begin for want of a quorum");
-    const std::string why =
-        fmt::format("no quorum of managers for {} s after the workflows that it depends on had ended",
-                    rules_.layer_sync_limit.ns() / 1'000'000'000);
+    const std::string why = fmt::format("no quorum of managers for {} after the workflows that it depends on had ended",
+                                        format_duration(rules_.layer_sync_limit));
     book_.add_event(now, "layer_sync_failed", why);
     for (uint16_t w = 0; w < spec_.size(); ++w) {
       if (is_final(all[w].state)) continue;

@@ -59,7 +59,7 @@ MoreTime JobTime::more_time(Instant now, const ExtendMessage& message, bool susp
     assignment->extended += said.granted;
     book_.add_event(
         now, "assignment_extended",
-        fmt::format("{}: {} more, for a {}", whose, seconds_text(said.granted), to_string(message.request.reason)));
+        fmt::format("{}: {} more, for a {}", whose, format_duration(said.granted), to_string(message.request.reason)));
   } else {
     answer.why = to_string(said.denial);
     if (answer.over) book_.add_event(now, "assignment_not_extended", fmt::format("{}: {}", whose, answer.why));
@@ -216,7 +216,7 @@ void JobTeardown::look(Instant now, JobEffects& out) {
   if (now < end()) return;
   BW_PROBE("dispatch: a teardown takes longer than a job that is stopped may");
   const std::string why =
-      fmt::format("a stopped job waits at most {} for its teardown", seconds_text(rules_.teardown_limit));
+      fmt::format("a stopped job waits at most {} for its teardown", format_duration(rules_.teardown_limit));
   record_.stop->all = true;
   book_.add_event(now, "teardown_stopped", why + what_runs());
   for (uint16_t w = 0; w < spec_.size(); ++w) {

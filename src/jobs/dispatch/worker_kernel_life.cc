@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/probe.h"
+#include "core/base/units.h"
 #include "jobs/dispatch/worker_kernel.h"
 
 namespace bellwether::dispatch {
@@ -72,7 +73,7 @@ void WorkerKernel::on(const kernel_event::Ended& event, KernelEffects& out) {
   } else if (assignment->killed && unsaid) {
     assignment->end.outcome = AssignmentOutcome::kKilled;
     assignment->end.detail =
-        fmt::format("did not stop within {}: {}", seconds_text(assignment->order.kill_grace), assignment->stop_why);
+        fmt::format("did not stop within {}: {}", format_duration(assignment->order.kill_grace), assignment->stop_why);
   } else if (assignment->stopping && event.end.outcome == AssignmentOutcome::kStopped) {
     assignment->end.outcome = assignment->stopped_as;
     assignment->end.detail = assignment->stop_why;
@@ -228,7 +229,7 @@ void WorkerKernel::watch(const Job& job, const AssignmentKey& key, Assignment& a
   if (assignment.phase != AssignmentPhase::kRunning) {
     BW_PROBE("worker: an assignment that nobody begins is dropped");
     const bool ready = assignment.phase == AssignmentPhase::kReady;
-    const std::string limit = seconds_text(assignment.order.isolation_limit);
+    const std::string limit = format_duration(assignment.order.isolation_limit);
     drop(key, assignment, Refusal::Kind::kBusy,
          ready ? "its owner did not start it within " + limit : "it was not prepared within " + limit, out);
     return;
@@ -263,9 +264,9 @@ std::string WorkerKernel::why_isolated(const Job& job, const Assignment& assignm
   if (assignment.go_by <= now_) return "it was not told in time that the assignment before it ends";
   if (now_ < isolated_at(job, assignment)) {
     return fmt::format("no permit: neither the owner of the job nor a majority of its witnesses answered for {}",
-                       seconds_text(order.permit));
+                       format_duration(order.permit));
   }
-  return fmt::format("no owner of the job was heard for {}{}", seconds_text(order.isolation_limit),
+  return fmt::format("no owner of the job was heard for {}{}", format_duration(order.isolation_limit),
                      job.owner.empty() ? std::string() : fmt::format("; the last one was '{}'", job.owner));
 }
 
@@ -430,7 +431,7 @@ Instant WorkerKernel::next_of_time(const Assignment& assignment) {
 }
 
 std::string WorkerKernel::time_used(const Assignment& assignment) {
-  return fmt::format("it ran for {}, its time limit", seconds_text(assignment.time_ends - assignment.begun));
+  return fmt::format("it ran for {}, its time limit", format_duration(assignment.time_ends - assignment.begun));
 }
 
 void WorkerKernel::watch_time(const AssignmentKey& key, Assignment& assignment, KernelEffects& out) {
@@ -443,7 +444,8 @@ void WorkerKernel::watch_time(const AssignmentKey& key, Assignment& assignment, 
   if (assignment.overtime == Assignment::Overtime::kNone) {
     assignment.overtime = Assignment::Overtime::kGrace;
     out.push_back(Warn{key});
-    out.push_back(Note{true, fmt::format("{} has {} to end: {}", whose, seconds_text(kGrace), time_used(assignment))});
+    out.push_back(
+        Note{true, fmt::format("{} has {} to end: {}", whose, format_duration(kGrace), time_used(assignment))});
     return;
   }
   assignment.overtime = Assignment::Overtime::kOver;

@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "cluster/net/message_classes.h"
+#include "core/base/units.h"
 #include "jobs/dispatch/codec/messages_codec.h"
 
 namespace bellwether::node {
@@ -61,8 +62,8 @@ task<Status> FileFetches::fetch_all(std::shared_ptr<Fetch> fetch) {
     const Instant now = runtime_.read_clock();
     if (now - fetch->wanted >= kMaxUnwanted) co_return fail(Errc::kCancelled, "nobody wants it any more");
     if (now - heard >= kMaxStill) {
-      co_return fail(Errc::kTimeout, "no manager has sent a byte of the data file {} for {} s: {}",
-                     file.sha256.substr(0, 12), kMaxStill / Duration::seconds(1), last);
+      co_return fail(Errc::kTimeout, "no manager has sent a byte of the data file {} for {}: {}",
+                     file.sha256.substr(0, 12), format_duration(kMaxStill), last);
     }
     const std::size_t managers = fetch->from.size();
     if (managers > 0) {

@@ -19,6 +19,10 @@ using runtime::task;
 
 namespace {
 
+std::string no_job(const std::string& job) {
+  return fmt::format("there is no job '{}'; `bellwether job list` lists the jobs", job);
+}
+
 constexpr Duration kMaxForward = Duration::seconds(40);  // a watcher may wait for most of it
 constexpr Duration kMaxFetch = Duration::seconds(10);
 // Of all managers together, for a request that none of them holds back: a client waits a little longer for its answer.
@@ -143,8 +147,7 @@ void ManagerService::handle_client_message(const Caller& caller, dispatch::JobMe
     return now_answer(refusal(Refusal::Kind::kUnavailable, "this manager has not read its registers yet", kSoon));
   }
   if (caller.role == wire::Role::kManager) {
-    if (record == nullptr)
-      return now_answer(refusal(Refusal::Kind::kUnknown, fmt::format("there is no job '{}'", job)));
+    if (record == nullptr) return now_answer(refusal(Refusal::Kind::kUnknown, no_job(job)));
     Refusal out = not_mine(job);
     out.again_after = Duration::millis(200);
     return now_answer(out);
@@ -295,8 +298,8 @@ task<void> ManagerService::ask_around(ManagerService* self, Ticket ticket, std::
       self->parts_.cluster_view.leader_name().empty()
           ? fmt::format("no manager owns job '{}', and {}", job, no_leader(self->parts_.cluster_view))
           : fmt::format("no manager owns job '{}' yet", job);
-  self->answer(ticket, known ? refusal(Refusal::Kind::kUnavailable, why, kSoon)
-                             : refusal(Refusal::Kind::kUnknown, fmt::format("there is no job '{}'", job)));
+  self->answer(
+      ticket, known ? refusal(Refusal::Kind::kUnavailable, why, kSoon) : refusal(Refusal::Kind::kUnknown, no_job(job)));
 }
 
 task<void> ManagerService::show_finished(ManagerService* self, Ticket ticket, dispatch::Watch message) {
@@ -385,8 +388,7 @@ task<void> ManagerService::show_bundle(ManagerService* self, Ticket ticket, disp
   if (!copy) {
     co_return self->answer(ticket, refusal(Refusal::Kind::kUnavailable, copy.error().message, Duration::seconds(1)));
   }
-  if (!*copy)
-    co_return self->answer(ticket, refusal(Refusal::Kind::kUnknown, fmt::format("there is no job '{}'", message.job)));
+  if (!*copy) co_return self->answer(ticket, refusal(Refusal::Kind::kUnknown, no_job(message.job)));
   std::string bytes = std::move((*copy)->bytes);
   const std::string hash = dispatch::bundle_hash(bytes);
   self->answer(ticket, dispatch::BundleMessage{message.job, hash, std::move(bytes)});

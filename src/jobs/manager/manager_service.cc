@@ -272,7 +272,7 @@ void ManagerService::look_at_progress(const std::string& worker) {
                     is_stuck);
     on_cores_changed();
   }
-  const std::string why = fmt::format("stuck for {} s", settings_.workers.drain_limit / Duration::seconds(1));
+  const std::string why = fmt::format("stuck for {}", format_duration(settings_.workers.drain_limit));
   for (const WorkerProgress::Stuck& one : seen.to_evict(now)) {
     if (JobCoordinator* const coordinator = owned(one.job)) coordinator->evict(worker, one.assignment, why);
   }

@@ -93,7 +93,7 @@ TEST_F(MetricSeriesTest, one_that_begins_late_and_pauses_has_points_only_where_i
 
 // The percentiles of a interval of any length are those of all its values; parts of workers that arrive during it are
 // no exception.
-TEST(MetricSeries, the_figures_of_every_stretch_are_those_of_its_values_merged) {
+TEST(MetricSeries, the_figures_of_every_interval_are_those_of_its_values_merged) {
   const plan::Plan plan = shop();
   Prng prng(7);
   Totals totals(plan);

@@ -19,7 +19,7 @@ void keep_worst(Percentiles& worst, const Percentiles& other) {
 }
 
 void StepSeries::add(const metrics::Window& part, Duration covered) {
-  while (part.second / state_.length >= kMaxStepStretches) fold();
+  while (part.second / state_.length >= kMaxStepIntervals) fold();
   const std::size_t interval = part.second / state_.length;
   const std::size_t steps = plan_->steps.size();
   if (interval >= state_.covered.size()) {
@@ -61,7 +61,7 @@ void StepSeries::fold() {
 }
 
 void StepSeries::restore(StepSeriesState state) {
-  check(state.length > 0 && state.covered.size() <= kMaxStepStretches &&
+  check(state.length > 0 && state.covered.size() <= kMaxStepIntervals &&
             state.figures.size() == state.covered.size() * plan_->steps.size(),
         "a series of this plan");
   state_ = std::move(state);

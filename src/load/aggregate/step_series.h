@@ -1,4 +1,4 @@
-// The steps of a run over time, coarser than the series of the whole run: at most kMaxStepStretches intervals of equal
+// The steps of a run over time, coarser than the series of the whole run: at most kMaxStepIntervals intervals of equal
 // length. When the run outgrows them, their length doubles. Counts are sums, and percentiles those of the worst second,
 // so the order of additions does not matter.
 #pragma once
@@ -31,7 +31,7 @@ struct StepFigure {
   bool operator==(const StepFigure&) const = default;
 };
 
-inline constexpr std::size_t kMaxStepStretches = 120;
+inline constexpr std::size_t kMaxStepIntervals = 120;
 
 struct StepSeriesState {
   uint64_t length = 1;                   // seconds of a interval: a power of two
@@ -48,7 +48,7 @@ class StepSeries {
   void add(const metrics::Window& part, Duration covered);
 
   const StepSeriesState& state() const { return state_; }
-  // REQUIRES a state of the plan's shape, within kMaxStepStretches.
+  // REQUIRES a state of the plan's shape, within kMaxStepIntervals.
   void restore(StepSeriesState state);
 
  private:

@@ -43,7 +43,7 @@ TEST(StepSeries, each_step_has_its_counts_and_the_time_that_thresholds_judge) {
   EXPECT_EQ(series.figures[3].failed, 2u);
 }
 
-TEST(StepSeries, a_longer_run_has_longer_stretches_and_loses_no_request_and_no_peak) {
+TEST(StepSeries, a_longer_run_has_longer_intervals_and_loses_no_request_and_no_peak) {
   const plan::Plan plan = two_steps();
   Totals totals(plan);
   for (uint64_t second = 0; second < 1'000; ++second) {
@@ -84,7 +84,7 @@ RC_GTEST_PROP(StepSeries, the_order_of_additions_does_not_matter, (uint64_t seed
   RC_ASSERT(forward.state().length == backward.state().length);
   RC_ASSERT(forward.state().covered == backward.state().covered);
   RC_ASSERT(forward.state().figures == backward.state().figures);
-  RC_ASSERT(forward.state().covered.size() <= kMaxStepStretches);
+  RC_ASSERT(forward.state().covered.size() <= kMaxStepIntervals);
 }
 
 }  // namespace

@@ -233,7 +233,7 @@ TEST_F(TotalsTest, the_series_stays_within_its_limit_when_seconds_are_amended) {
   EXPECT_EQ(requests, seconds);
 }
 
-TEST_F(TotalsTest, that_are_restored_know_which_of_their_points_are_stretches) {
+TEST_F(TotalsTest, that_are_restored_know_which_of_their_points_are_intervals) {
   for (uint64_t s = 0; s < 2'000; ++s) {
     if (s % 10 != 3) totals.add(one_request(plan, s, Duration::millis(1)));
   }

@@ -86,7 +86,7 @@ void put(const StepSeriesState& from, Copy& to) {
   to.set_step_length(from.length);
   const std::size_t intervals = from.covered.size();
   for (std::size_t i = 0; i < intervals; ++i) {
-    Copy::StepStretch& out = *to.add_step_stretches();
+    Copy::StepInterval& out = *to.add_step_intervals();
     out.set_covered_ns(from.covered[i].ns());
     const std::size_t steps = from.figures.size() / intervals;
     for (std::size_t s = 0; s < steps; ++s) {
@@ -150,16 +150,16 @@ class TotalsReader {
 
   // A copy without them goes on with an empty series.
   void steps(const Copy& from, const plan::Plan& plan, StepSeriesState& to) {
-    const auto intervals = static_cast<std::size_t>(from.step_stretches_size());
+    const auto intervals = static_cast<std::size_t>(from.step_intervals_size());
     if (intervals == 0 && from.step_length() == 0) return;
-    if (!std::has_single_bit(from.step_length()) || intervals > aggregate::kMaxStepStretches) {
+    if (!std::has_single_bit(from.step_length()) || intervals > aggregate::kMaxStepIntervals) {
       return fail("an impossible series of steps");
     }
     to.length = from.step_length();
     to.covered.resize(intervals);
     to.figures.resize(intervals * plan.steps.size());
     for (std::size_t i = 0; i < intervals; ++i) {
-      const Copy::StepStretch& interval = from.step_stretches(static_cast<int>(i));
+      const Copy::StepInterval& interval = from.step_intervals(static_cast<int>(i));
       // Intervals are added up later.
       if (interval.covered_ns() > kLongestNs >> 8) fail("an impossible time");
       to.covered[i] = span(interval.covered_ns());

@@ -28,7 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
   totals.add(window);
   totals.amend(window);
   check(totals.series().size() <= aggregate::Totals::kMaxSeries);
-  check(totals.step_series().covered.size() <= aggregate::kMaxStepStretches);
+  check(totals.step_series().covered.size() <= aggregate::kMaxStepIntervals);
   for (std::size_t m = 0; m < plan.metrics.size(); ++m) check(totals.series_of(m).size() <= totals.series().size());
   return 0;
 }

@@ -132,7 +132,7 @@ TEST(TotalsCodec, metrics_over_time_go_on_as_the_original) {
   EXPECT_EQ(*encode_totals(other.save()), *encode_totals(original.save()));
 }
 
-// What an account was copied as before there were any goes on without what it has not kept.
+// A copy that was made before metrics had a series is read without one.
 TEST(TotalsCodec, a_copy_without_metrics_over_time_goes_on) {
   Prng prng(6);
   const plan::Plan plan = sample_plan_with_metrics();
@@ -272,17 +272,17 @@ TEST(TotalsCodec, steps_over_time_that_cannot_be_are_refused) {
   EXPECT_THAT(refused([](auto& c) { c.set_step_length(3); }), HasSubstr("series of steps"));
   EXPECT_THAT(refused([](auto& c) { c.clear_step_length(); }), HasSubstr("series of steps"));
   EXPECT_THAT(refused([](auto& c) {
-                while (c.step_stretches_size() <= static_cast<int>(aggregate::kMaxStepStretches))
-                  c.add_step_stretches();
+                while (c.step_intervals_size() <= static_cast<int>(aggregate::kMaxStepIntervals))
+                  c.add_step_intervals();
               }),
               HasSubstr("series of steps"));
-  EXPECT_THAT(refused([](auto& c) { c.mutable_step_stretches(1)->set_covered_ns(-1); }),
+  EXPECT_THAT(refused([](auto& c) { c.mutable_step_intervals(1)->set_covered_ns(-1); }),
               HasSubstr("an impossible time"));
-  EXPECT_THAT(refused([](auto& c) { c.mutable_step_stretches(1)->set_covered_ns(INT64_MAX); }),
+  EXPECT_THAT(refused([](auto& c) { c.mutable_step_intervals(1)->set_covered_ns(INT64_MAX); }),
               HasSubstr("an impossible time"));
   const auto with_figures = [](std::initializer_list<uint32_t> steps, uint64_t failed) {
     return refused([&](auto& c) {
-      auto& interval = *c.mutable_step_stretches(1);
+      auto& interval = *c.mutable_step_intervals(1);
       interval.clear_figures();
       for (const uint32_t step : steps) {
         auto& figure = *interval.add_figures();
@@ -301,7 +301,7 @@ TEST(TotalsCodec, steps_over_time_that_cannot_be_are_refused) {
 TEST(TotalsCodec, a_copy_without_steps_over_time_goes_on) {
   EXPECT_EQ(refused([](auto& c) {
               c.clear_step_length();
-              c.clear_step_stretches();
+              c.clear_step_intervals();
             }),
             "");
 }

@@ -1,6 +1,6 @@
 // The retention of a run's seconds: the newest stay as they are, the hour before them in intervals of ten seconds, the
 // day before that in minutes, and one sum of everything older. A run of any length takes a bounded number of intervals,
-// and together they are the whole run: merging loses only resolution in time. The store of runs and the account of a
+// and together they are the whole run: merging loses only resolution in time. The store of runs and the ingest of a
 // job both use it.
 #pragma once
 

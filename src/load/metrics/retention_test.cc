@@ -85,7 +85,7 @@ TEST(Retention, seconds_that_are_missing_do_no_harm) {
 }
 
 // interval_of() of each second gives the same intervals as the folds of add().
-RC_GTEST_PROP(Retention, both_ways_to_keep_stretches_agree, ()) {
+RC_GTEST_PROP(Retention, both_ways_to_keep_intervals_agree, ()) {
   Prng prng(*rc::gen::arbitrary<uint64_t>());
   Kept of;
   Retention asked;
@@ -125,7 +125,7 @@ TEST(Retention, what_was_kept_before_it_began_is_left_alone_until_it_is_archived
   EXPECT_EQ(first, 0U);
 }
 
-TEST(Retention, a_stretch_has_the_counts_of_both_and_the_most_users) {
+TEST(Retention, an_interval_has_the_counts_of_both_and_the_most_users) {
   Window a({1, 1, 1});
   Window b({1, 1, 1});
   a.second = 4;

@@ -69,13 +69,24 @@ void put(Template& to, GivenValues& values) {
       append_literal(out, piece.literal);
       continue;
     }
+    if (piece.kind == Piece::Kind::kQueryStart && out.constant()) {
+      append_literal(out, query_start(out.text()));
+      continue;
+    }
     std::optional<std::string> text;
     if (is_given(piece)) text = settle(piece, values[piece.slot]);
-    if (text) {
+    if (text && piece.escape == Escape::kLink) {
+      std::string url(out.text());  // at most the base stands before a link
+      if (append_link(*text, url)) {
+        out = {};
+        append_literal(out, url);
+        continue;
+      }
+    } else if (text) {
       append_literal(out, *text);
-    } else {
-      out.pieces.push_back(std::move(piece));
+      continue;
     }
+    out.pieces.push_back(std::move(piece));
   }
   to = std::move(out);
 }

@@ -86,6 +86,29 @@ workflows:
   EXPECT_EQ(plan.workflows[1].steps[1].records[0].value.text(), "7");
 }
 
+TEST(Context, a_value_at_the_begin_of_a_url_is_a_link) {
+  const auto url = [](std::string_view base, const char* given) {
+    const std::string text = fmt::format(R"(
+defaults: {{http: {{{}}}}}
+workflows:
+  auth: {{steps: {{login: {{action: {{set: {{t: "${{uuid}}"}}}}}}}}, provide: {{browse: {{next: "${{t}}"}}}}}}
+  browse:
+    depends: auth
+    vus: 1
+    duration: 1s
+    use: {{auth: [next]}}
+    steps: {{list: {{http: {{get: "${{next}}", query: {{n: "1"}}}}}}}}
+)",
+                                         base);
+    const Plan plan = with_given(good_plan(text.c_str()), 1, {{0, given}});
+    return call_of(plan).url.constant() ? std::string(call_of(plan).url.text()) : "open";
+  };
+  EXPECT_EQ(url("", "http://far/a?b=c d"), "http://far/a?b=c%20d&n=1");
+  EXPECT_EQ(url("base: 'http://h/'", "https://far/a"), "https://far/a?n=1");
+  EXPECT_EQ(url("base: 'http://h/'", "/a?b=c"), "http://h/a?b=c&n=1");
+  EXPECT_EQ(url("", "/a"), "open") << "no base";
+}
+
 TEST(Context, a_fallback_stands_for_what_was_not_provided) {
   const Plan plan = with_given(good_plan(kScenario), 1, {});
   EXPECT_EQ(call_of(plan).url.pieces[0].literal, "http://h/de%20%26%20en/");

@@ -127,7 +127,8 @@ struct Derived;
 
 struct Piece {
   // random_choice is a kList.
-  enum class Kind : uint8_t { kLiteral, kSlot, kBuiltin, kGiven, kList, kDerived };
+  // kQueryStart: query_start() of the text before it.
+  enum class Kind : uint8_t { kLiteral, kSlot, kBuiltin, kGiven, kList, kDerived, kQueryStart };
   Kind kind = Kind::kLiteral;
   Escape escape = Escape::kNone;
   Builtin builtin = Builtin::kVu;
@@ -152,6 +153,8 @@ void append_form_name(std::string_view text, std::string& out);
 // Appends a value at the begin of a URL, behind the base if there is one. An absolute value replaces the base. Its
 // escapes stay, and what a URL cannot contain is percent-encoded. False: it is not absolute, and there is no base.
 bool append_link(std::string_view link, std::string& url);
+// What stands before one more part of the query: "?", or "&" behind a query.
+std::string_view query_start(std::string_view url);
 
 // Text with holes. Neighbouring literals are merged, so a constant template has at most one piece.
 struct Template {

@@ -211,15 +211,29 @@ ResultStep step_of(const std::string& name, const Value& from) {
   return out;
 }
 
+std::optional<ResultSpread> spread_of(const Value& from) {
+  if (from.null()) return std::nullopt;
+  return ResultSpread{from["mean"].length(), from["p50"].length(), from["p95"].length(), from["p99"].length(),
+                      from["max"].length()};
+}
+
 ResultWorkflow workflow_of(const Value& from) {
   ResultWorkflow out;
   out.name = from["name"].text();
   out.status = from["status"].text();
   if (!from["skipped_because"].null()) out.skipped_because = from["skipped_because"].text();
   out.elapsed_s = from["elapsed_s"].length();
-  out.completed = from["iterations"]["completed"].count();
-  out.dropped = from["iterations"]["dropped"].count();
+  const Value iterations = from["iterations"];
+  out.completed = iterations["completed"].count();
+  out.interrupted = iterations["interrupted"].count();
+  out.scheduled = iterations["scheduled"].count();
+  out.on_time = iterations["on_time"].count();
+  out.late = iterations["late"].count();
+  out.dropped = iterations["dropped"].count();
+  out.iteration = spread_of(from["iteration_ms"]);
+  out.start_lag = spread_of(from["start_lag_ms"]);
   out.vus_peak = from["vus"]["peak"].count();
+  out.vus_allocated = from["vus"]["allocated"].count();
   if (from.has("executor")) out.executor = from["executor"].text();
   if (from.has("load")) out.load = from["load"].text();
   return out;
@@ -313,8 +327,13 @@ void read_lists(const Value& document, ResultFile& out) {
   document["events"].each(kMaxEntries, [&](const Value& one) {
     out.events.push_back({one["t"].length(), one["kind"].text(), one["detail"].text()});
   });
+  document["datacenters"].each(kMaxEntries, [&](const Value& datacenter) {
+    datacenter["errors"].each(kMaxEntries, [&](const Value& one) {
+      out.errors.push_back({one["kind"].text(), one["count"].count(), one["detail"].text()});
+    });
+  });
   document["generators"].each(kMaxEntries, [&](const Value& one) {
-    out.workers.push_back({one["name"].text(), one["cores"].count(), one["state"].text()});
+    out.workers.push_back({one["name"].text(), one["cores"].count(), one["assignments"].count(), one["state"].text()});
   });
 }
 

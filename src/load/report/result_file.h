@@ -59,14 +59,30 @@ struct ResultStep {
   std::vector<ResultPoint> series = {};
 };
 
+// Milliseconds.
+struct ResultSpread {
+  double mean = 0;
+  double p50 = 0;
+  double p95 = 0;
+  double p99 = 0;
+  double max = 0;
+};
+
 struct ResultWorkflow {
   std::string name;
   std::string status;
   std::string skipped_because;
   double elapsed_s = 0;
   uint64_t completed = 0;
+  uint64_t interrupted = 0;
+  uint64_t scheduled = 0;  // this and the next three: arrivals
+  uint64_t on_time = 0;
+  uint64_t late = 0;
   uint64_t dropped = 0;
+  std::optional<ResultSpread> iteration = {};
+  std::optional<ResultSpread> start_lag = {};
   uint64_t vus_peak = 0;
+  uint64_t vus_allocated = 0;
   // Empty where the file does not say it.
   std::string executor = {};
   std::string load = {};  // in words: "20 VUs for 10s"
@@ -127,9 +143,16 @@ struct ResultEvent {
   std::string detail;
 };
 
+struct ResultError {
+  std::string kind;
+  uint64_t count = 0;
+  std::string detail;
+};
+
 struct ResultWorker {
   std::string name;
   uint64_t cores = 0;
+  uint64_t assignments = 0;
   std::string state;
 };
 
@@ -164,6 +187,7 @@ struct ResultFile {
   std::vector<ResultMetric> metrics;
   std::vector<ResultThreshold> thresholds;
   std::vector<ResultLoss> lost;
+  std::vector<ResultError> errors;
   std::vector<ResultEvent> events;
   std::vector<ResultWorker> workers;
 };

@@ -147,12 +147,6 @@ void write_event(Page& page, const Event& event) {
   page.wrapped("- ", fmt::format("at {}: {}", format_duration(event.at), words(event.detail)), 2);
 }
 
-// The share of a loss, never shown as none.
-std::string ratio_text(double ratio) {
-  return ratio < 0.0001 ? "<0.01%"
-                        : percent(static_cast<uint64_t>(std::llround(std::min(ratio, 1.0) * 1e9)), 1'000'000'000);
-}
-
 using aggregate::Sample;
 using metrics::Histogram;
 using plan::Aggregation;
@@ -220,11 +214,7 @@ void write_notes(Page& page, const RunReport& run) {
   if (closed.empty() && run.events.empty()) return;
   page.heading("NOTES");
   if (!closed.empty()) {
-    page.wrapped("- ",
-                 words("Closed model (fixed virtual users) in " + closed) +
-                     ": while the target stalls, these users send nothing, so the percentiles lack the requests that "
-                     "would have waited (coordinated omission). Use a rate or a pace to measure them.",
-                 2);
+    page.wrapped("- ", closed_model_note(words(closed)), 2);
   }
   // Of many events the first ones and the last: the begin and the end.
   const std::size_t count = run.events.size();

@@ -78,6 +78,8 @@ std::string percent(uint64_t part, uint64_t whole) {
   return print("%.2f%%", ratio);
 }
 
+std::string ratio_text(double part) { return part < 0.0001 ? "<0.01%" : ratio(std::min(part, 1.0)); }
+
 std::string decimal(double value) {
   if (value < 0 || !std::isfinite(value) || value >= 1e18) return print("%g", value);
   if (value >= 999.95) return format_count(static_cast<uint64_t>(std::llround(value)));
@@ -301,6 +303,13 @@ std::string threshold_value(const ResultThreshold& threshold) {
   if (threshold.unit == "per_s") return bound + decimal(value) + "/s";
   if (threshold.unit == "count") return bound + amount(value);
   return bound + amount(value) + (threshold.unit.empty() ? "" : " " + threshold.unit);
+}
+
+std::string closed_model_note(std::string_view workflows) {
+  return fmt::format(
+      "Closed model (fixed virtual users) in {}: while the target stalls, these users send nothing, so the percentiles "
+      "lack the requests that would have waited (coordinated omission). Use a rate or a pace to measure them.",
+      workflows);
 }
 
 std::vector<std::string> latency_row(std::string name, const metrics::ResponseTimes& times) {

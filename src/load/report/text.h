@@ -17,6 +17,8 @@ namespace bellwether::report {
 
 // "12.34%", "0.00%", "<0.01%"; 0.00% always means none and 100.00% all. "-" when `whole` is 0.
 std::string percent(uint64_t part, uint64_t whole);
+// The same of a part of 0..1 that is not none.
+std::string ratio_text(double part);
 // "1,234.5": two decimals under 10, one under 1,000, none above.
 std::string decimal(double value);
 
@@ -85,6 +87,9 @@ std::string figure_text(const metrics::ResponseFigure& figure);
 inline constexpr std::string_view kLatencyNote = "response: due → done; service: sent → done";
 inline const std::vector<std::string> kLatencyHead{"", "mean", "p50", "p90", "p95", "p99", "p99.9", "max"};
 std::vector<std::string> latency_row(std::string name, const metrics::ResponseTimes& times);
+
+// Why the times of closed workflows lack the waits of a stall. `workflows`: their names.
+std::string closed_model_note(std::string_view workflows);
 
 // The unit of the value and of the limit of a threshold: "ms", "fraction" (0 to 1), "per_s", "count", or that of a
 // metric of the scenario's own.

@@ -267,13 +267,13 @@ Result<plan::Plan> kept_plan(Database& database, const std::string& run) {
   return decode_shape(found ? select.bytes(0) : "");
 }
 
-Status put_stretch(Database& database, const std::string& run, const Interval& interval) {
+Status put_interval(Database& database, const std::string& run, const Interval& interval) {
   Statement insert(database, "INSERT INTO intervals(run, first, span, covered, window) VALUES(?, ?, ?, ?, ?)");
   insert.text(run).number(static_cast<int64_t>(interval.first)).number(static_cast<int64_t>(interval.span));
   return insert.number(interval.covered.ns()).blob(interval.window).done();
 }
 
-Status fold_stretches(Database& database, const std::string& run, const ingest::Shape& shape,
+Status fold_intervals(Database& database, const std::string& run, const ingest::Shape& shape,
                       const metrics::Fold& fold) {
   Statement select(database,
                    "SELECT window, covered FROM intervals WHERE run = ? AND first >= ? AND first < ? ORDER BY first");
@@ -295,7 +295,7 @@ Status fold_stretches(Database& database, const std::string& run, const ingest::
   remove.text(run).number(static_cast<int64_t>(fold.first)).number(static_cast<int64_t>(fold.end));
   BW_RETURN_IF_ERROR(remove.done());
   const Duration covered = std::exchange(sum->covered, Duration::zero());
-  return put_stretch(database, run, {fold.first, fold.end - fold.first, covered, ingest::encode_window(*sum)});
+  return put_interval(database, run, {fold.first, fold.end - fold.first, covered, ingest::encode_window(*sum)});
 }
 
 }  // namespace bellwether::results

@@ -93,9 +93,9 @@ Result<plan::Plan> decode_shape(std::string_view text);
 
 // The stored part of the plan of a run, to read its intervals with.
 Result<plan::Plan> kept_plan(Database& database, const std::string& run);
-Status put_stretch(Database& database, const std::string& run, const Interval& interval);
+Status put_interval(Database& database, const std::string& run, const Interval& interval);
 // All intervals that begin in the time of the fold become one.
-Status fold_stretches(Database& database, const std::string& run, const ingest::Shape& shape,
+Status fold_intervals(Database& database, const std::string& run, const ingest::Shape& shape,
                       const metrics::Fold& fold);
 
 }  // namespace bellwether::results

@@ -103,13 +103,13 @@ Status Store::add(const std::string& id, const Interval& second, const Figures& 
                   const std::vector<metrics::Fold>& folds) {
   Transaction transaction(*database_);
   BW_RETURN_IF_ERROR(transaction.begin());
-  BW_RETURN_IF_ERROR(put_stretch(*database_, id, second));
+  BW_RETURN_IF_ERROR(put_interval(*database_, id, second));
   BW_RETURN_IF_ERROR(set_figures(id, so_far));
   if (!folds.empty()) {
     BW_TRY(const auto plan, kept_plan(*database_, id));
     const metrics::Shape shape = aggregate::shape_of(plan);
     for (const metrics::Fold& one : folds) {
-      BW_RETURN_IF_ERROR(fold_stretches(*database_, id, shape, one));
+      BW_RETURN_IF_ERROR(fold_intervals(*database_, id, shape, one));
     }
   }
   return transaction.commit();
@@ -177,7 +177,7 @@ Result<Run> Store::find(std::string_view name) {
 
 Result<plan::Plan> Store::plan_of(const Run& run) { return kept_plan(*database_, run.id); }
 
-Status Store::each_stretch(const Run& run, const plan::Plan& plan, Visitor& visitor) {
+Status Store::each_interval(const Run& run, const plan::Plan& plan, Visitor& visitor) {
   const metrics::Shape shape = aggregate::shape_of(plan);
   Statement select(*database_, "SELECT first, span, covered, window FROM intervals WHERE run = ? ORDER BY first");
   select.text(run.id);
@@ -218,7 +218,7 @@ Result<std::string> Store::document(const Run& run) {
   BW_TRY(const auto plan, plan_of(run));
   aggregate::Totals totals(plan);
   AddUp add_up(totals);
-  BW_RETURN_IF_ERROR(each_stretch(run, plan, add_up));
+  BW_RETURN_IF_ERROR(each_interval(run, plan, add_up));
   report::RunReport report =
       report::conclude(totals, {.run_id = run.id,
                                 .started_at = run.started_at,
@@ -286,7 +286,7 @@ Status Store::copy(const Run& run, Store& to) {
     if (!more) break;
     const Interval one{static_cast<uint64_t>(intervals.integer(0)), static_cast<uint64_t>(intervals.integer(1)),
                        Duration::nanos(intervals.integer(2)), intervals.bytes(3)};
-    BW_RETURN_IF_ERROR(put_stretch(*to.database_, run.id, one));
+    BW_RETURN_IF_ERROR(put_interval(*to.database_, run.id, one));
   }
   if (run.cluster) {
     BW_RETURN_IF_ERROR(to.note_cluster(run.id, *run.cluster));
@@ -391,7 +391,7 @@ Status Store::amend(const std::string& id, uint64_t second, const metrics::Windo
   interval.window = ingest::encode_window(sum);
   Statement remove(*database_, "DELETE FROM intervals WHERE run = ? AND first = ?");
   BW_RETURN_IF_ERROR(remove.text(id).number(static_cast<int64_t>(interval.first)).done());
-  BW_RETURN_IF_ERROR(put_stretch(*database_, id, interval));
+  BW_RETURN_IF_ERROR(put_interval(*database_, id, interval));
   return transaction.commit();
 }
 
@@ -407,7 +407,7 @@ Result<bool> Store::settle(const std::string& id, const Interval& whole, const F
   remove.text(id).number(*stays ? static_cast<int64_t>(whole.span) : 0);
   BW_RETURN_IF_ERROR(remove.done());
   if (!*stays && whole.span > 0) {
-    BW_RETURN_IF_ERROR(put_stretch(*database_, id, whole));
+    BW_RETURN_IF_ERROR(put_interval(*database_, id, whole));
   }
   BW_RETURN_IF_ERROR(transaction.commit());
   return stays;

@@ -123,7 +123,7 @@ class Store {
     virtual ~Visitor() = default;
     virtual void interval(const metrics::Window& window, uint64_t span) = 0;
   };
-  Status each_stretch(const Run& run, const plan::Plan& plan, Visitor& visitor);
+  Status each_interval(const Run& run, const plan::Plan& plan, Visitor& visitor);
 
   // Puts everything into the one file, without a log beside it, ready to send.
   Status close_whole();

@@ -13,7 +13,7 @@ using Entry = Recorder::Entry;
 
 class StoreOfCluster : public testing::Test {
  protected:
-  // A job's account reports a second to its reader.
+  // A job's ingest reports a second to its reader.
   void second(Recorder& recorder, uint64_t second, uint64_t requests = 10) {
     const metrics::Window window = sample_second(second, requests);
     totals_.add(window);
@@ -59,7 +59,7 @@ class StoreOfCluster : public testing::Test {
     const auto runs = store->list();
     ASSERT_EQ(runs->size(), 1U) << "one run, however often it was followed";
     Spans spans;
-    ASSERT_TRUE(store->each_stretch(runs->front(), plan_, spans).has_value());
+    ASSERT_TRUE(store->each_interval(runs->front(), plan_, spans).has_value());
     EXPECT_EQ(spans.of.size(), intervals);
     EXPECT_EQ(spans.requests, totals_.sum().steps[0].count);
     EXPECT_TRUE(spans.times == totals_.sum().steps[0].response) << "bit for bit";
@@ -105,7 +105,7 @@ TEST_F(StoreOfCluster, where_the_next_owner_counts_differently_it_is_right) {
   expect_whole(1 + 85 - 18);
 }
 
-TEST_F(StoreOfCluster, what_comes_late_goes_into_its_second_or_the_stretch_that_has_it) {
+TEST_F(StoreOfCluster, what_comes_late_goes_into_its_second_or_the_interval_that_has_it) {
   Recorder recorder(path(), "job1", plan_, WallTime{1}, 1);
   for (uint64_t s = 0; s < 75; ++s) {
     if (s != 72) second(recorder, s);
@@ -119,7 +119,7 @@ TEST_F(StoreOfCluster, what_comes_late_goes_into_its_second_or_the_stretch_that_
   expect_whole(75 - 9);
   auto store = Store::open(path(), Store::Use::kRead);
   Spans spans;
-  ASSERT_TRUE(store->each_stretch(*store->find("last"), plan_, spans).has_value());
+  ASSERT_TRUE(store->each_interval(*store->find("last"), plan_, spans).has_value());
   EXPECT_EQ(spans.of.front(), (std::pair<uint64_t, uint64_t>(0, 10)));
   EXPECT_EQ(spans.covered, totals_.elapsed());
 }

@@ -70,13 +70,13 @@ TEST_F(StoreTest, a_run_that_ended_is_listed_and_read_as_it_was) {
   EXPECT_EQ(store.document(runs->front()).value(), "{}");
 }
 
-TEST_F(StoreTest, an_hour_and_more_is_kept_in_bounded_stretches_without_losing_a_request) {
+TEST_F(StoreTest, an_hour_and_more_is_kept_in_bounded_intervals_without_losing_a_request) {
   Store store = open(folder / "results.db");
   expect_ok(store.begin("aa11", sample_plan(), WallTime{1}, 1));
   constexpr uint64_t kSeconds = 4'000;
   add_seconds(store, "aa11", kSeconds);
   Sum sum;
-  expect_ok(store.each_stretch(*store.find("last"), sample_plan(), sum));
+  expect_ok(store.each_interval(*store.find("last"), sample_plan(), sum));
   EXPECT_EQ(sum.end, kSeconds);
   EXPECT_EQ(sum.covered, Duration::seconds(kSeconds));
   EXPECT_EQ(sum.requests, 10 * kSeconds);
@@ -146,7 +146,7 @@ TEST_F(StoreTest, a_run_is_copied_whole_and_only_once) {
   ASSERT_TRUE(copied.has_value());
   EXPECT_EQ(copied->exit_code, 99);
   Sum sum;
-  expect_ok(other.each_stretch(*copied, other.plan_of(*copied).value(), sum));
+  expect_ok(other.each_interval(*copied, other.plan_of(*copied).value(), sum));
   EXPECT_EQ(sum.requests, 50U);
   expect_ok(store.remove(*store.find("aa11")));
   EXPECT_TRUE(store.list()->empty());
@@ -170,7 +170,7 @@ TEST_F(StoreTest, one_of_a_newer_version_is_refused_and_so_is_a_window_that_is_d
     expect_ok(store.begin("aa11", sample_plan(), WallTime{1}, 1));
     expect_ok(store.add("aa11", {0, 1, Duration::seconds(1), "\xff\xff"}, {}, {}));
     Sum sum;
-    const auto read = store.each_stretch(*store.find("aa11"), sample_plan(), sum);
+    const auto read = store.each_interval(*store.find("aa11"), sample_plan(), sum);
     ASSERT_FALSE(read.has_value());
     EXPECT_NE(read.error().message.find("second 0"), std::string::npos);
   }

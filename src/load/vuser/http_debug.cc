@@ -6,6 +6,7 @@
 #include "core/base/bytes.h"
 #include "core/base/encoding.h"
 #include "core/base/host_port.h"
+#include "core/base/units.h"
 #include "load/vuser/engine_state.h"
 
 namespace bellwether::vuser {
@@ -81,9 +82,9 @@ void HttpDebug::received(const http1::Session& session, const http1::Response& r
   const bool answered = response.error == http1::ErrorKind::kNone;
   const Instant since = response.sent == Instant{} ? response.started : response.sent;
   put_line('<',
-           fmt::format("{} {} after {:.3f} ms", who(session),
+           fmt::format("{} {} after {}", who(session),
                        answered ? std::to_string(response.status) : std::string(to_string(response.error)),
-                       (response.done - since).millis_f()),
+                       format_duration(response.done - since)),
            out);
   if (response.status != 0 && response.buffer != nullptr) {
     const http1::ResponseHead& head = response.head();

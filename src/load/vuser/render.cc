@@ -311,7 +311,7 @@ bool append_escaped(std::string_view text, plan::Escape escape, std::string& out
   return false;
 }
 
-// False: a value of the function is missing, or not what it takes, or the result does not fit its surroundings.
+// False: a value of the function is missing, or not what it takes, or the result does not fit its place.
 bool append_derived(const plan::Piece& piece, const RenderContext& context, std::string& out) {
   std::string key;
   std::string value;
@@ -320,18 +320,18 @@ bool append_derived(const plan::Piece& piece, const RenderContext& context, std:
   return made && append_escaped(*made, piece.escape, out);
 }
 
-// False: the element does not fit its surroundings.
+// False: the element does not fit its place.
 bool append_list(const plan::Piece& piece, const RenderContext& context, std::string& out) {
-  const auto& elements = piece.list->elements;
-  if (piece.pick == plan::Pick::kWhole) {
-    out += piece.list->whole;
+  const auto put = [&](const std::string& text) {
+    if (piece.escape == plan::Escape::kLink) return plan::append_link(text, out);
+    out += text;
     return true;
-  }
+  };
+  const auto& elements = piece.list->elements;
+  if (piece.pick == plan::Pick::kWhole) return put(piece.list->whole);
   const std::size_t index =
       piece.pick == plan::Pick::kRandom ? context.prng.below(elements.size()) : (context.vu - 1) % elements.size();
-  if (!elements[index]) return false;
-  out += *elements[index];
-  return true;
+  return elements[index] && put(*elements[index]);
 }
 
 }  // namespace
@@ -387,6 +387,7 @@ bool render(const plan::Template& source, const RenderContext& context, std::str
       case plan::Piece::Kind::kDerived:
         if (!append_derived(piece, context, out)) return false;
         break;
+      case plan::Piece::Kind::kQueryStart: out += plan::query_start(out); break;
     }
   }
   return true;

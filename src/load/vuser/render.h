@@ -89,7 +89,7 @@ struct RenderContext {
   std::span<const std::string> tokens = {};  // by plan::HttpCall::token; empty: no token
 };
 
-// Appends the text to `out`. False when a value is missing or does not fit its surroundings (a line break in a header):
+// Appends the text to `out`. False when a value is missing or does not fit its place (a line break in a header):
 // the step then fails as `template` and is not sent.
 bool render(const plan::Template& source, const RenderContext& context, std::string& out);
 

@@ -85,6 +85,23 @@ TEST_F(Render, a_value_is_escaped_for_where_it_stands) {
   EXPECT_EQ(text({{literal("http://h/"), slot(0, plan::Escape::kLink)}}), "http://h/a%22b%5Cc%0A%01/&");
 }
 
+TEST_F(Render, a_query_begins_behind_a_link_or_continues_its_query) {
+  plan::Piece start;
+  start.kind = plan::Piece::Kind::kQueryStart;
+  for (const char* end : {"a", "a?b=c"}) {
+    values_.set(0, end);
+    const bool has_query = std::string_view(end).size() > 1;
+    EXPECT_EQ(text({{literal("http://h/"), slot(0, plan::Escape::kLink), start, literal("n=1")}}),
+              fmt::format("http://h/{}{}n=1", end, has_query ? "&" : "?"));
+  }
+}
+
+TEST_F(Render, an_element_of_a_list_at_the_begin_of_a_url_is_a_link) {
+  plan::Piece links = list(plan::Pick::kVu, {"http://far/a?b=c d"});
+  links.escape = plan::Escape::kLink;
+  EXPECT_EQ(text({{literal("http://h/"), links}}), "http://far/a?b=c%20d");
+}
+
 TEST_F(Render, a_missing_value_renders_nothing_and_says_so) {
   text({{literal("a"), slot(2, plan::Escape::kNone)}});
   EXPECT_FALSE(rendered_);

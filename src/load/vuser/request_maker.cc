@@ -7,6 +7,8 @@
 
 #include "core/base/bytes.h"
 #include "core/base/encoding.h"
+#include "core/base/host_port.h"
+#include "core/base/units.h"
 #include "core/http1/client_origin.h"
 #include "core/http1/url.h"
 #include "core/runtime/tls.h"
@@ -121,7 +123,8 @@ task<Result<std::vector<runtime::IpAddress>>> look_up(runtime::Runtime& runtime,
   runtime.timers().arm(timer, runtime.read_clock() + limit);
   auto found = co_await runtime.resolve(target.origin->next_hop(), &over);
   if (!found && over.cancelled()) {
-    co_return fail(Errc::kDns, "no name server has answered for {} ms: '{}'", limit.ms(), target.origin->next_hop());
+    co_return fail(Errc::kDns, "no name server has answered for {}: '{}'", format_duration(limit),
+                   target.origin->next_hop());
   }
   co_return found;
 }
@@ -328,7 +331,9 @@ task<Status> check_targets(runtime::Runtime& runtime, const plan::Plan& plan, bo
     if (reached) continue;
     const std::string through =
         target.origin->proxy ? fmt::format(", through the proxy {}", target.origin->next_hop()) : "";
-    co_return fail(reached.error().code, "{}{} cannot be reached: {}", target.url, through, reached.error().message);
+    const HostPort place{target.origin->next_hop(), target.origin->next_hop_port()};
+    co_return fail(reached.error().code, "{}{} cannot be reached: {}", target.url, through,
+                   without_place(place, reached.error().message));
   }
   co_return Status();
 }

@@ -7,6 +7,7 @@
 
 #include "cluster/membership/packet.h"
 #include "core/base/overloaded.h"
+#include "core/base/units.h"
 #include "sim/membership/anomaly_grid.h"
 #include "sim/membership/member_world.h"
 
@@ -217,7 +218,7 @@ struct MembershipWorld final : FaultyWorld, Watcher {
     if (!world_.running(node)) return false;
     const Stall kind = chance(0.5) ? Stall::kBlocked : Stall::kStopped;
     const Duration span = between(100, chance(0.3) ? 20'000 : 2'000);
-    say(fmt::format("stall {} for {} ms", slot(node), span.ms()));
+    say(fmt::format("stall {} for {}", slot(node), format_duration(span)));
     world_.stall(node, kind, span);
     return true;
   }

@@ -81,7 +81,7 @@ TEST_F(EpollRuntimeTest, no_answer_is_a_timeout_and_can_be_cancelled) {
   const auto late = connect(full.endpoint(), Duration::millis(20));
   ASSERT_FALSE(late);
   EXPECT_EQ(late.error().code, Errc::kTimeout);
-  EXPECT_THAT(late.error().message, HasSubstr("no answer within 20 ms"));
+  EXPECT_THAT(late.error().message, HasSubstr("no answer within 20.0ms"));
 
   Cancellation cancel;
   auto connecting = runtime_->connect(full.endpoint(), {}, &cancel);

@@ -36,6 +36,21 @@ bool skip_name(Bytes& bytes) {
   return false;
 }
 
+// Why a look-up failed, and what helps. The texts of the library name neither.
+std::string reason_of(int status) {
+  switch (status) {
+    case ARES_ENOTFOUND: return "the name does not exist; check its spelling, or add it to DNS or /etc/hosts";
+    case ARES_SUCCESS:
+    case ARES_ENODATA: return "the name exists, but has no entry of the kind that is needed";
+    case ARES_EBADNAME: return "it cannot be a name: a name has parts of 1 to 63 characters with dots between";
+    case ARES_ETIMEOUT: return "no name server answered; check the network and /etc/resolv.conf";
+    case ARES_ECONNREFUSED: return "no name server accepts questions; check /etc/resolv.conf";
+    case ARES_ESERVFAIL: return "the name server failed; try again, or name another one in /etc/resolv.conf";
+    case ARES_EREFUSED: return "the name server refused to answer; name another one in /etc/resolv.conf";
+    default: return fmt::format("the answer of the name server cannot be used (c-ares {})", status);
+  }
+}
+
 }  // namespace
 
 std::optional<Duration> least_ttl(Bytes reply) {
@@ -135,7 +150,7 @@ Status Resolver::start() {
       ares_init_options(&channel_, &options, ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_SOCK_STATE_CB);
   if (result == ARES_SUCCESS) return name_servers_.empty() ? Status{} : set_name_servers();
   channel_ = nullptr;
-  return fail(Errc::kDns, std::string("name resolution cannot start: ") + ares_strerror(result));
+  return fail(Errc::kDns, "name resolution cannot start (c-ares {}); check /etc/resolv.conf", result);
 }
 
 Status Resolver::set_name_servers() {
@@ -153,7 +168,7 @@ Status Resolver::set_name_servers() {
   }
   const int result = ares_set_servers_ports(channel_, nodes.data());
   if (result == ARES_SUCCESS) return {};
-  return fail(Errc::kDns, std::string("the name servers cannot be used: ") + ares_strerror(result));
+  return fail(Errc::kDns, "the name servers cannot be used (c-ares {})", result);
 }
 
 task<Result<std::vector<IpAddress>>> Resolver::resolve(std::string name, Cancellation* cancel) {
@@ -246,8 +261,7 @@ void Resolver::settle(Entry& entry, int status, ares_addrinfo* found) {
   }
   std::stable_partition(addresses.begin(), addresses.end(), [](const IpAddress& a) { return a.is_v4(); });
   if (addresses.empty()) {
-    const char* reason = status == ARES_SUCCESS ? "it has no address" : ares_strerror(status);
-    entry.answer = fail(Errc::kDns, "the name '{}' could not be resolved: {}", entry.name, reason);
+    entry.answer = fail(Errc::kDns, "the name '{}' could not be resolved: {}", entry.name, reason_of(status));
     entry.good_until = runtime_.now() + kKeepFailure;
   } else {
     entry.answer = std::move(addresses);
@@ -268,8 +282,7 @@ void Resolver::settle_service(Entry& entry, int status, const unsigned char* rep
   }
   if (found != nullptr) ares_free_data(found);
   if (places.empty()) {
-    const char* reason = status == ARES_SUCCESS ? "no host offers it" : ares_strerror(status);
-    entry.places = fail(Errc::kDns, "the service '{}' could not be resolved: {}", entry.name, reason);
+    entry.places = fail(Errc::kDns, "the service '{}' could not be resolved: {}", entry.name, reason_of(status));
     entry.good_until = runtime_.now() + kKeepFailure;
   } else {
     std::sort(places.begin(), places.end(), is_tried_before);

@@ -80,7 +80,10 @@ TEST_F(ResolverTest, a_name_that_does_not_exist_is_told_and_not_asked_for_again_
   const int asked = server_.asked();
   EXPECT_EQ(resolve("absent.test").error().code, Errc::kDns);
   EXPECT_EQ(server_.asked(), asked);
+  EXPECT_THAT(absent.error().message, HasSubstr("the name does not exist; check its spelling"));
   EXPECT_EQ(resolve("none.test").error().code, Errc::kDns);
+  EXPECT_THAT(resolve("none.test").error().message, HasSubstr("has no entry of the kind that is needed"));
+  EXPECT_THAT(resolve(std::string(64, 'x') + ".test").error().message, HasSubstr("it cannot be a name"));
 }
 
 TEST_F(ResolverTest, names_that_can_be_none_are_refused) {

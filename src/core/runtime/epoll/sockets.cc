@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "core/base/units.h"
 #include "core/runtime/stream_io.h"
 
 namespace bellwether::runtime {
@@ -219,7 +220,8 @@ task<Result<std::unique_ptr<Stream>>> connect_tcp(EpollRuntime& runtime, Endpoin
   const Within within(runtime, *stream, runtime.now() + options.timeout, cancel);
   const Errc waited = co_await stream->writable();
   if (waited == Errc::kTimeout) {
-    co_return fail(Errc::kTimeout, "connecting to {}: no answer within {} ms", to.to_string(), options.timeout.ms());
+    co_return fail(Errc::kTimeout, "connecting to {}: no answer within {}", to.to_string(),
+                   format_duration(options.timeout));
   }
   if (waited != Errc::kOk) co_return fail(waited, "connecting to {} was cancelled", to.to_string());
   int error = 0;

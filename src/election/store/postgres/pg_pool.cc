@@ -122,7 +122,11 @@ Error PgPool::connect_error(const std::string& server, const std::string& messag
       return {meaning.code, fmt::format("{}: {} ({})", server, meaning.advice, message)};
     }
   }
-  return {Errc::kRefused, fmt::format("{}: {}", server, message)};
+  // The library names the server once more: "connection to server at …, port … failed: WHY".
+  constexpr std::string_view kFailed = " failed: ";
+  const std::size_t failed = message.starts_with("connection to ") ? message.find(kFailed) : std::string::npos;
+  const std::string why = failed == std::string::npos ? message : message.substr(failed + kFailed.size());
+  return {Errc::kRefused, fmt::format("{}: {}", server, why)};
 }
 
 task<Status> PgPool::wait(pg_conn* connection, bool write, Instant deadline, runtime::Cancellation* cancel) {

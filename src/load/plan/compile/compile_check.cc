@@ -19,6 +19,28 @@ namespace {
 
 // Validates the patterns that the user wrote, before the run.
 
+// What is wrong with the pattern, and in which part.
+std::string pattern_problem(const re2::RE2& pattern) {
+  const std::string part = pattern.error_arg() == pattern.pattern() ? "it" : scenario::in_quotes(pattern.error_arg());
+  switch (pattern.error_code()) {
+    case re2::RE2::ErrorBadEscape: return part + " is no escape; write \\\\ for a backslash";
+    case re2::RE2::ErrorBadCharClass:
+    case re2::RE2::ErrorBadCharRange: return part + " is no set of characters";
+    case re2::RE2::ErrorMissingBracket: return part + " has no ']'";
+    case re2::RE2::ErrorMissingParen: return part + " has no ')'; write \\( for a parenthesis";
+    case re2::RE2::ErrorUnexpectedParen: return "')' has no '('; write \\) for a parenthesis";
+    case re2::RE2::ErrorTrailingBackslash: return "nothing follows the last backslash; write \\\\ for a backslash";
+    case re2::RE2::ErrorRepeatArgument: return fmt::format("{} has nothing to repeat; write \\ before it", part);
+    case re2::RE2::ErrorRepeatSize: return part + " repeats more than 1000 times, or its limits are reversed";
+    case re2::RE2::ErrorRepeatOp: return part + " repeats a repetition";
+    case re2::RE2::ErrorBadPerlOp: return part + " is unknown; there is no look-ahead and no look-behind";
+    case re2::RE2::ErrorBadUTF8: return "it is not UTF-8";
+    case re2::RE2::ErrorBadNamedCapture: return part + " is no group with a name; write (?P<NAME>…)";
+    case re2::RE2::ErrorPatternTooLarge: return "it needs too much memory; make its repetitions smaller";
+    default: return pattern.error();
+  }
+}
+
 // The number of capturing groups of a valid pattern in RE2 syntax. Error: the problem of the pattern.
 Result<uint16_t> count_groups(std::string_view pattern) {
   constexpr std::size_t kMaxPatternBytes = 4096;
@@ -26,7 +48,7 @@ Result<uint16_t> count_groups(std::string_view pattern) {
   re2::RE2::Options options;
   options.set_log_errors(false);
   const re2::RE2 compiled(re2::StringPiece(pattern.data(), pattern.size()), options);
-  if (!compiled.ok()) return fail(Errc::kInvalid, compiled.error());
+  if (!compiled.ok()) return fail(Errc::kInvalid, pattern_problem(compiled));
   return static_cast<uint16_t>(compiled.NumberOfCapturingGroups());
 }
 

@@ -94,10 +94,10 @@ std::optional<std::string> typed(std::string_view expression) {
 
 std::optional<std::string> escaped(const std::string& text, Escape escape) {
   switch (escape) {
-    case Escape::kNone: return text;
+    case Escape::kNone:
+    case Escape::kLink: return text;  // append_link() escapes it behind its base
     case Escape::kJson: return escape_json(text);
-    case Escape::kUrl:
-    case Escape::kLink: return escape_url(text);
+    case Escape::kUrl: return escape_url(text);
     case Escape::kHeader:
       if (text.find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos) return std::nullopt;
       return text;

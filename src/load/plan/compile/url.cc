@@ -119,8 +119,11 @@ bool append_link(std::string_view link, std::string& url) {
   return true;
 }
 
+std::string_view query_start(std::string_view url) { return url.find('?') == std::string_view::npos ? "?" : "&"; }
+
 Status complete_url(Template& url, std::string_view base) {
-  const bool is_link = !url.pieces.empty() && url.pieces.front().kind == Piece::Kind::kSlot;
+  const bool is_link = !url.pieces.empty() && (url.pieces.front().kind == Piece::Kind::kSlot ||
+                                               url.pieces.front().kind == Piece::Kind::kGiven);
   if (scheme_length(leading_literal(url)) == 0) {
     const std::string_view written = leading_literal(url);
     const std::size_t scheme_end = written.find("://");
@@ -154,9 +157,15 @@ Status complete_url(Template& url, std::string_view base) {
 }
 
 void append_query(Template& url, const Template& name, const Template& value) {
-  const bool has_query = std::any_of(url.pieces.begin(), url.pieces.end(),
-                                     [](const Piece& piece) { return piece.literal.find('?') != std::string::npos; });
-  append_literal(url, has_query ? "&" : "?");
+  const auto has = [&url](const auto& what) { return std::any_of(url.pieces.begin(), url.pieces.end(), what); };
+  const bool has_query = has([](const Piece& piece) {
+    return piece.kind == Piece::Kind::kQueryStart || piece.literal.find('?') != std::string::npos;
+  });
+  if (!has_query && has([](const Piece& piece) { return piece.escape == Escape::kLink; })) {
+    url.pieces.push_back({.kind = Piece::Kind::kQueryStart});  // the link may have a query
+  } else {
+    append_literal(url, has_query ? "&" : "?");
+  }
   for (const Piece& piece : name.pieces) append_piece(url, piece, Place::kUrl);
   append_literal(url, "=");
   for (const Piece& piece : value.pieces) append_piece(url, piece, Place::kUrl);

@@ -82,6 +82,21 @@ TEST(Url, a_value_at_the_begin_is_a_link) {
   EXPECT_EQ(behind("", "/items"), "none");
 }
 
+TEST(Url, a_query_behind_a_link_begins_at_run_time) {
+  Template url;
+  Piece slot;
+  slot.kind = Piece::Kind::kSlot;
+  append_piece(url, slot, Place::kUrl);
+  ASSERT_TRUE(complete_url(url, ""));
+  Template text;
+  append_literal(text, "a");
+  append_query(url, text, text);
+  append_query(url, text, text);
+  ASSERT_EQ(url.pieces.size(), 3u);
+  EXPECT_EQ(url.pieces[1].kind, Piece::Kind::kQueryStart);
+  EXPECT_EQ(url.pieces[2].literal, "a=a&a=a");
+}
+
 TEST(Url, a_host_may_be_known_only_at_run_time) {
   Template url;
   append_literal(url, "http://node-");

@@ -18,7 +18,7 @@ constexpr std::array kFigures{Figure::kRate, Figure::kErrors, Figure::kP50,
                               Figure::kP95,  Figure::kP99,    Figure::kDropped};
 constexpr int kResamples = 400;
 
-bool is_share(Figure figure) { return figure == Figure::kErrors || figure == Figure::kDropped; }
+bool is_ratio(Figure figure) { return figure == Figure::kErrors || figure == Figure::kDropped; }
 
 using Values = std::array<double, kFigures.size()>;
 
@@ -165,7 +165,7 @@ Difference difference_of(std::size_t f, const Estimate& before, const Estimate& 
   out.figure = kFigures[f];
   out.before = before.value[f];
   out.after = after.value[f];
-  if (is_share(out.figure)) {
+  if (is_ratio(out.figure)) {
     out.change = out.after - out.before;
     error = std::hypot(before.error[f], after.error[f]);
   } else if (out.before > 0) {
@@ -173,7 +173,7 @@ Difference difference_of(std::size_t f, const Estimate& before, const Estimate& 
     out.change = ratio - 1;
     error = std::hypot(after.error[f] / out.before, ratio * before.error[f] / out.before);
   }
-  const bool compares = is_share(out.figure) || out.before > 0;
+  const bool compares = is_ratio(out.figure) || out.before > 0;
   if (compares && can_be_judged(out.figure, before) && can_be_judged(out.figure, after)) {
     out.judgement = Judgement::kUnclear;
   }
@@ -286,7 +286,7 @@ double Comparison::longer(const Tolerance& tolerance) const {
   for (const StepComparison& step : steps) {
     for (const Difference& one : step.differences) {
       if (one.judgement != Judgement::kUnclear) continue;
-      const double allowed = is_share(one.figure) ? tolerance.errors : tolerance.relative;
+      const double allowed = is_ratio(one.figure) ? tolerance.errors : tolerance.relative;
       const double needed = std::max({allowed, std::abs(one.change), 1e-6});
       out = std::max({out, 2.0, std::pow((one.high - one.low) / 2 / needed, 2)});
     }
@@ -328,7 +328,7 @@ Comparison compare(const Batches& before, const Batches& after, const Tolerance&
       one.low = one.change - reach;
       one.high = one.change + reach;
       if (one.judgement == Judgement::kNotJudged) continue;
-      one.judgement = judge(one, is_share(one.figure) ? tolerance.errors : tolerance.relative);
+      one.judgement = judge(one, is_ratio(one.figure) ? tolerance.errors : tolerance.relative);
     }
   }
   return out;

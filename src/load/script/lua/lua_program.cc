@@ -198,9 +198,7 @@ class LuaProgram final : public vuser::Program {
       host_.free_strands.push_back(&strand);
       return;
     }
-    std::size_t size = 0;
-    const char* text = lua_tolstring(strand.state, -1, &size);
-    strand.run->fail(text == nullptr ? "an error that is no text" : std::string(text, size));
+    strand.run->fail(message_of(strand.state));
     drop(strand);
   }
 

@@ -63,10 +63,29 @@ int open_safely(lua_State* state) {
   return 0;
 }
 
-std::string message_of(lua_State* state) {
-  std::size_t size = 0;
-  const char* text = lua_tolstring(state, -1, &size);
-  return text == nullptr ? "an error that is no text" : std::string(text, size);
+// The beginning of an error of Lua, and our words for it.
+struct Words {
+  std::string_view lua;
+  std::string_view ours;
+};
+constexpr Words kWords[] = {{"attempt to index ", "cannot look into "},
+                            {"attempt to call ", "cannot call "},
+                            {"attempt to perform arithmetic on ", "cannot compute with "},
+                            {"attempt to concatenate ", "cannot join to a text: "},
+                            {"attempt to compare ", "cannot compare "},
+                            {"attempt to get length of ", "cannot take the length of "}};
+
+// Keeps the file and the line before them.
+std::string in_our_words(std::string_view message) {
+  for (const auto& [lua, ours] : kWords) {
+    const std::size_t at = message.find(lua);
+    if (at == std::string_view::npos) continue;
+    const std::string_view rest = message.substr(at + lua.size());
+    const bool is_nil = rest.find("nil") != std::string_view::npos;
+    return fmt::format("{}{}{}{}", message.substr(0, at), ours, rest,
+                       is_nil ? "; nil means that nothing has set it: check its name" : "");
+  }
+  return std::string(message);
 }
 
 constexpr Duration kLookEvery = Duration::millis(100);
@@ -138,6 +157,12 @@ class Timer {
 
 }  // namespace
 
+std::string message_of(lua_State* state) {
+  std::size_t size = 0;
+  const char* text = lua_tolstring(state, -1, &size);
+  return text == nullptr ? "an error that is no text" : in_our_words({text, size});
+}
+
 void Close::operator()(lua_State* state) const { lua_close(state); }
 
 Result<State> new_state(Permissions may) {
@@ -153,6 +178,9 @@ Status load_text(lua_State* state, std::string_view text, const std::string& nam
   if (luaL_loadbuffer(state, text.data(), text.size(), ("@" + name).c_str()) == 0) return {};
   std::string message = message_of(state);
   lua_pop(state, 1);
+  if (const int line = line_of(message, name); line > 0) {
+    message = fmt::format("{}:{}: this is not Lua: {}", name, line, without_place(message, name));
+  }
   return fail(Errc::kInvalid, std::move(message));
 }
 

@@ -30,13 +30,16 @@ struct Permissions {
   bool processes = false;  // os.execute(), io.popen()
 };
 
+// The error on top of the stack, with its file and line.
+std::string message_of(lua_State* state);
+
 // kExhausted when memory is short.
 Result<State> new_state(Permissions may);
 
-// Compiles `text` under `name` ("shop.lua"), leaving the function on the stack. kInvalid with Lua's message.
+// Compiles `text` under `name` ("shop.lua"), leaving the function on the stack. kInvalid with its file and line.
 Status load_text(lua_State* state, std::string_view text, const std::string& name);
-// Calls the function below its `arguments` on the stack; leaves nothing. kInvalid with Lua's message; stopped when it
-// runs too long.
+// Calls the function below its `arguments` on the stack; leaves nothing. kInvalid with its file and line; stopped when
+// it runs too long.
 Status call(lua_State* state, int arguments);
 
 // "shop.lua:12: what" in two parts: 12 and "what". 0 when the message has no such beginning.

@@ -34,8 +34,10 @@ constexpr std::array<const char*, 8> kFlags{
 
 Result<std::string> read_file(const std::string& path) {
   std::error_code is_folder;
+  if (fs::is_directory(path, is_folder)) return fail(Errc::kIo, "cannot read '{}': it is a folder", path);
+  errno = 0;
   std::ifstream file(path, std::ios::binary);
-  if (!file || fs::is_directory(path, is_folder)) return fail(Errc::kNotFound, "cannot read '{}'", path);
+  if (!file) return fail_errno(errno, fmt::format("cannot read '{}'", path));
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();

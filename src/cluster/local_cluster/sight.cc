@@ -1,4 +1,4 @@
-#include "cluster/local_cluster/seeing.h"
+#include "cluster/local_cluster/sight.h"
 
 #include <algorithm>
 
