@@ -8,7 +8,7 @@
 
 #include "core/base/prng.h"
 #include "core/base/time.h"
-#include "core/http1/request_head.h"
+#include "core/http1/head.h"
 
 namespace bellwether::target {
 

@@ -7,7 +7,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/encoding.h"
-#include "core/http1/client_origin.h"
+#include "core/http1/client_connections.h"
 #include "core/http1/url.h"
 #include "core/runtime/tls.h"
 #include "load/plan/feeder.h"
