@@ -2,7 +2,7 @@
 // its keys, and the JSON Schema, from which editors complete and explain.
 //
 // To add a key, add its row in keys.cc or keys_step.cc, and read it by its name in the function that has the Section;
-// then write docs/formats/scenario.schema.json anew as schema_test.cc says.
+// then write docs/formats/scenario.schema.json anew as keys_test.cc says.
 #pragma once
 
 #include <cstdint>
