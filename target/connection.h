@@ -13,7 +13,6 @@
 #include "core/runtime/runtime.h"
 #include "core/runtime/stream.h"
 #include "core/runtime/task.h"
-#include "target/faults.h"
 #include "target/routes.h"
 
 namespace bellwether::target {

@@ -1,6 +1,6 @@
-#include "target/faults.h"
-
 #include <gmock/gmock.h>
+
+#include "target/routes.h"
 
 namespace bellwether::target {
 namespace {

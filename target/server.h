@@ -8,7 +8,7 @@
 #include "core/base/result.h"
 #include "core/base/time.h"
 #include "core/runtime/address.h"
-#include "target/faults.h"
+#include "target/routes.h"
 
 namespace bellwether::target {
 

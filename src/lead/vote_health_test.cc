@@ -1,6 +1,6 @@
-#include "lead/vote_health.h"
-
 #include <gmock/gmock.h>
+
+#include "lead/health.h"
 
 namespace bellwether::node {
 namespace {

@@ -21,8 +21,7 @@
 #include "election/store/disk/small_file.h"
 #include "lead/agents/agent_registry.h"
 #include "lead/agents/fleet_files.h"
-#include "lead/agents/health.h"
-#include "lead/vote_health.h"
+#include "lead/health.h"
 
 namespace bellwether::cli {
 namespace {

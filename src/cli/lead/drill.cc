@@ -14,15 +14,10 @@
 #include "cli/view.h"
 #include "core/base/bytes.h"
 #include "core/base/units.h"
-#include "lead/drill/act_log.h"
+#include "lead/drill/contenders.h"
 #include "load/report/write_file.h"
-#include "sim/cluster/cluster_world.h"
+#include "sim/all_worlds.h"
 #include "sim/datacenter/datacenter_worlds.h"
-#include "sim/leadership/leadership_world.h"
-#include "sim/membership/membership_world.h"
-#include "sim/quorum/quorum_world.h"
-#include "sim/quorum/register_world.h"
-#include "sim/vote/vote_world.h"
 
 namespace bellwether::cli {
 namespace {

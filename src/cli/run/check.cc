@@ -20,7 +20,7 @@
 #include "core/signature/signature.h"
 #include "load/plan/sequence.h"
 #include "load/report/write_file.h"
-#include "load/scenario/schema.h"
+#include "load/scenario/keys.h"
 #include "load/script/native/build.h"
 #include "load/script/native/declarations.h"
 

@@ -1,4 +1,4 @@
-#include "cluster/discovery/peer_cache.h"
+#include "cluster/discovery/bootstrap.h"
 #include "core/base/check.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {

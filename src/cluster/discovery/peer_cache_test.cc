@@ -1,7 +1,7 @@
-#include "cluster/discovery/peer_cache.h"
-
 #include <gmock/gmock.h>
 #include <rapidcheck/gtest.h>
+
+#include "cluster/discovery/bootstrap.h"
 
 namespace bellwether::discovery {
 namespace {

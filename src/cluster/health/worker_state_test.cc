@@ -1,6 +1,6 @@
-#include "cluster/health/worker_state.h"
-
 #include <gtest/gtest.h>
+
+#include "cluster/health/signals.h"
 
 namespace bellwether::health {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "cluster/discovery/bootstrap.h"
 #include "cluster/discovery/metrics.h"
-#include "cluster/discovery/peer_cache.h"
 #include "cluster/membership/membership_events.h"
 #include "cluster/net/joining.h"
 #include "cluster/net/membership_driver.h"

@@ -11,7 +11,7 @@
 #include <system_error>
 #include <unistd.h>
 
-#include "core/runtime/epoll/descriptor.h"
+#include "core/runtime/epoll/files.h"
 #include "core/secret/key_codec.h"
 
 namespace bellwether::node {

@@ -7,7 +7,7 @@
 #include "cluster/replication/lines.h"
 #include "core/base/bytes.h"
 #include "core/base/probe.h"
-#include "election/quorum/no_record.h"
+#include "election/quorum/configuration.h"
 
 namespace bellwether::registers {
 

@@ -8,7 +8,7 @@
 #include "cluster/vote/vote_codec.h"
 #include "core/base/bytes.h"
 #include "core/base/encoding.h"
-#include "election/quorum/no_record.h"
+#include "election/quorum/configuration.h"
 
 namespace bellwether::cluster {
 namespace {

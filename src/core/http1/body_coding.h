@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "core/base/result.h"
-#include "core/http1/response_head.h"
+#include "core/http1/head.h"
 
 namespace bellwether::http1 {
 

@@ -17,7 +17,6 @@
 #include "core/base/callback.h"
 #include "core/base/time.h"
 #include "core/http1/client_connections.h"
-#include "core/http1/client_origin.h"
 #include "core/http1/client_reader.h"
 #include "core/http1/error_kind.h"
 #include "core/runtime/runtime.h"

@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <vector>
 
-#include "core/http1/request_head.h"
+#include "core/http1/head.h"
 #include "core/runtime/scope.h"
 #include "core/runtime/stream_testing.h"
 #include "core/runtime/tls.h"

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "core/base/time.h"
-#include "core/http1/response_head.h"
+#include "core/http1/head.h"
 
 namespace bellwether::http1 {
 

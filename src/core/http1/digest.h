@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/http1/response_head.h"
+#include "core/http1/head.h"
 
 namespace bellwether::http1 {
 

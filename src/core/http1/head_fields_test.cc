@@ -1,8 +1,8 @@
-#include "core/http1/head_fields.h"
-
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 #include <string>
+
+#include "core/http1/head.h"
 
 namespace bellwether::http1 {
 namespace {

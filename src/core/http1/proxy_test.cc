@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "core/http1/client_origin.h"
+#include "core/http1/client_connections.h"
 
 namespace bellwether::http1 {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "core/base/check.h"
-#include "core/http1/request_head.h"
+#include "core/http1/head.h"
 #include "core/http1/split_testing.h"
 
 namespace bellwether::http1 {

@@ -1,7 +1,7 @@
-#include "core/http1/request_head.h"
-
 #include <gmock/gmock.h>
 #include <string>
+
+#include "core/http1/head.h"
 
 namespace bellwether::http1 {
 namespace {

@@ -1,9 +1,9 @@
-#include "core/http1/response_head.h"
-
 #include <gmock/gmock.h>
 #include <memory>
 #include <rapidcheck/gtest.h>
 #include <string>
+
+#include "core/http1/head.h"
 
 namespace bellwether::http1 {
 namespace {

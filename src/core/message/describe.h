@@ -1,6 +1,6 @@
 // The language of descriptions: a message is a plain struct and one description of it, a list of its members, each with
 // its number on the wire and its limit. Encoding, decoding within limits and random values come from that list
-// (message.h, random.h). It also holds the permitted senders.
+// (message.h, random_testing.h). It also holds the permitted senders.
 //
 //   struct Begin { std::string job; Duration clock; };
 //

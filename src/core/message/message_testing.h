@@ -12,7 +12,7 @@
 
 #include "core/message/description.h"
 #include "core/message/message.h"
-#include "core/message/random.h"
+#include "core/message/random_testing.h"
 #include "core/message/wire_format.h"
 
 namespace bellwether::message {

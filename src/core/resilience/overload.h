@@ -24,7 +24,6 @@
 namespace bellwether::resilience {
 
 enum class LoadState : unsigned char { kHealthy, kBusy, kStressed, kOverloaded };
-inline constexpr std::size_t kLoadStates = 4;
 std::string_view to_string(LoadState state);  // "healthy", "busy", "stressed", "overloaded"
 
 // The bounds of busy, stressed and overloaded. REQUIRES that they ascend.

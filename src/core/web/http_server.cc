@@ -7,7 +7,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/encoding.h"
-#include "core/http1/request_head.h"
+#include "core/http1/head.h"
 #include "core/runtime/stream_io.h"
 
 namespace bellwether::web {

@@ -5,7 +5,7 @@
 #include "core/base/check.h"
 #include "core/base/overloaded.h"
 #include "core/base/probe.h"
-#include "election/quorum/no_record.h"
+#include "election/quorum/configuration.h"
 
 namespace bellwether::quorum {
 

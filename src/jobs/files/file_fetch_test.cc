@@ -1,5 +1,3 @@
-#include "jobs/files/file_fetch.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +6,7 @@
 #include "core/base/bytes.h"
 #include "core/base/encoding.h"
 #include "jobs/dispatch/codec/messages_codec.h"
+#include "jobs/files/file_store.h"
 #include "sim/machine_testing.h"
 
 namespace bellwether::node {

@@ -53,7 +53,6 @@ class Outbox {
 
   bool empty() const { return kept_.empty(); }
   uint64_t last_number() const { return last_; }
-  uint64_t forgotten_upto() const { return forgotten_; }
   // Seconds to be sent to the present owner.
   uint64_t unsent() const { return last_ - sent_; }
   std::size_t bytes() const { return bytes_; }

@@ -14,7 +14,6 @@
 #include "core/base/result.h"
 #include "core/runtime/scope.h"
 #include "jobs/dispatch/messages.h"
-#include "jobs/files/file_fetch.h"
 #include "jobs/files/file_store.h"
 #include "jobs/manager/cluster_view.h"
 

@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "cluster/health/worker_state.h"
+#include "cluster/health/signals.h"
 #include "core/base/units.h"
 
 namespace bellwether::node {

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/health/worker_state.h"
+#include "cluster/health/signals.h"
 #include "cluster/net/resource_monitor.h"
 #include "core/base/result.h"
 #include "core/base/time.h"
@@ -22,7 +22,6 @@
 #include "core/signature/keys.h"
 #include "jobs/assignment/assignment_process.h"
 #include "jobs/dispatch/worker_kernel.h"
-#include "jobs/files/file_fetch.h"
 #include "jobs/files/file_store.h"
 #include "jobs/worker/worker_assignment.h"
 #include "jobs/worker/worker_rounds.h"

@@ -18,7 +18,6 @@
 #include "core/runtime/epoll/signals.h"
 #include "core/runtime/runtime.h"
 #include "core/runtime/scope.h"
-#include "lead/drill/act_log.h"
 #include "lead/drill/contenders.h"
 #include "lead/policy/policy.h"
 

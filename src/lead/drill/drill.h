@@ -29,7 +29,7 @@ class DrillTargets {
   virtual runtime::task<Status> repair() = 0;
   // The end: nothing stays broken that this could mend, and nothing stays that start() began.
   virtual runtime::task<void> stop() = 0;
-  // The file for notes of their acts (act_log.h); empty: none.
+  // The file for notes of their acts (contenders.h); empty: none.
   virtual std::string act_file() const = 0;
 };
 
@@ -58,7 +58,7 @@ struct DrillOptions {
   std::vector<std::pair<std::string, int64_t>> pids;  // of holders whose name is not HOST:PID
   std::string break_command;                          // kCommand, for a shell
   std::string repair_command;                         // for a shell, after each round; empty: nothing
-  std::string acts;                                   // file of the contenders' acts (act_log.h); empty: none is kept
+  std::string acts;  // file of the contenders' acts (contenders.h); empty: none is kept
 };
 
 struct DrillRound {

@@ -16,7 +16,6 @@
 #include "election/store/lease_store.h"
 #include "lead/loops/leader_loop.h"
 #include "lead/metrics/lease_figures.h"
-#include "lead/metrics/metrics_server.h"
 #include "lead/run/candidate_host.h"
 #include "lead/run/guarded_command.h"
 

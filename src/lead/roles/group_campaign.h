@@ -11,7 +11,6 @@
 #include "cluster/node/node_roles.h"
 #include "core/journal/journal.h"
 #include "core/runtime/event.h"
-#include "lead/run/campaign.h"
 #include "lead/run/leader_run.h"
 
 namespace bellwether::node {

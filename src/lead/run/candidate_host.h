@@ -16,7 +16,7 @@
 #include "election/lease_timing.h"
 #include "election/store/candidate.h"
 #include "election/store/lease_store.h"
-#include "lead/metrics/metrics_server.h"
+#include "lead/metrics/lease_figures.h"
 
 namespace bellwether::lead {
 

@@ -1,5 +1,3 @@
-#include "load/aggregate/step_series.h"
-
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 

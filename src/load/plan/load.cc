@@ -13,10 +13,10 @@
 #include "load/plan/compile/url.h"
 #include "load/scenario/document.h"
 #include "load/scenario/environment.h"
-#include "load/scenario/include.h"
 #include "load/scenario/model.h"
 #include "load/scenario/parse.h"
 #include "load/scenario/section.h"
+#include "load/scenario/sources.h"
 
 namespace bellwether::plan {
 namespace {

@@ -1,12 +1,13 @@
 // Every key of a scenario file, its place, and its values. One table serves the reader (section.h), which takes only
-// its keys, and the JSON Schema (schema.h), from which editors complete and explain.
+// its keys, and the JSON Schema, from which editors complete and explain.
 //
 // To add a key, add its row in keys.cc or keys_step.cc, and read it by its name in the function that has the Section;
-// then write docs/formats/scenario.schema.json anew as schema_test.cc says.
+// then write docs/formats/scenario.schema.json anew as keys_test.cc says.
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace bellwether::scenario {
@@ -95,5 +96,11 @@ extern const Map kCssCheck, kXpathCheck, kCountCheck, kCondition;
 extern const Map kExtraction;
 
 }  // namespace maps
+
+// The table of keys as JSON Schema, draft 7, for editors: docs/formats/scenario.schema.json.
+
+// It takes every file that the reader takes. It refuses unknown keys, missing ones, values of the wrong kind, and keys
+// that the executor named in the file does not have. Only the reader resolves names. Ends with a line break.
+std::string schema_text();
 
 }  // namespace bellwether::scenario

@@ -1,6 +1,5 @@
 // The keys of steps, their requests, checks and extractions.
 #include "load/scenario/key_values.h"
-#include "load/scenario/keys.h"
 
 namespace bellwether::scenario::maps {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/base/bytes.h"
+#include "load/scenario/keys.h"
 #include "load/scenario/parse.h"
-#include "load/scenario/schema.h"
 
 namespace bellwether::scenario {
 

@@ -1,5 +1,9 @@
 #include "load/scenario/sources.h"
 
+#include <algorithm>
+#include <array>
+#include <utility>
+
 namespace bellwether::scenario {
 
 FileView view_of(std::string text) {
@@ -21,6 +25,225 @@ Result<std::vector<std::string>> Outside::list_folder(const std::string& /*path*
 Result<FileView> Outside::view_file(const std::string& path, uint64_t bytes_max) const {
   BW_TRY(auto text, read_file(path, bytes_max));
   return view_of(std::move(text));
+}
+
+namespace {
+
+// The content that an included file may have, and the number of levels of maps below it that are merged key by key.
+struct Part {
+  std::string_view key;
+  int levels;
+};
+constexpr std::array<Part, 8> kParts{{{"env", 1},
+                                      {"data", 1},
+                                      {"metrics", 1},
+                                      {"defaults", 3},
+                                      {"setup", 0},
+                                      {"workflows", 1},
+                                      {"teardown", 0},
+                                      {"thresholds", 1}}};
+constexpr std::array<std::string_view, 9> kIncludedKeys{"include", "env",       "data",     "metrics",   "defaults",
+                                                        "setup",   "workflows", "teardown", "thresholds"};
+constexpr std::array<std::string_view, 5> kOwnKeys{"name", "on_loss", "timeout", "tags", "report"};
+
+template <class Container>
+bool contains(const Container& words, std::string_view word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+std::string folder_of_file(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
+
+// The same path without "." and "..", as far as its text allows.
+std::string plain(const std::string& path) {
+  std::vector<std::string> parts;
+  for (std::size_t at = 0; at <= path.size();) {
+    const std::size_t end = std::min(path.find('/', at), path.size());
+    std::string part = path.substr(at, end - at);
+    at = end + 1;
+    if (part.empty() || part == ".") continue;
+    if (part == ".." && !parts.empty() && parts.back() != "..") {
+      parts.pop_back();
+    } else {
+      parts.push_back(std::move(part));
+    }
+  }
+  std::string out = path.starts_with('/') ? "/" : "";
+  for (std::size_t i = 0; i < parts.size(); ++i) out += (i == 0 ? "" : "/") + parts[i];
+  return out;
+}
+
+class Reader {
+ public:
+  Reader(const Sources& sources, Diagnostics& diagnostics) : sources_(sources), diagnostics_(diagnostics) {}
+
+  std::optional<Included> read() {
+    auto root =
+        parse_yaml(sources_.text, diagnostics_, "a long body can stand in a file of its own: body: {file: PATH}");
+    if (!root) return std::nullopt;
+    out_.texts.push_back(sources_.text);
+    out_.folders.emplace_back();
+    places_.push_back({plain(sources_.file_name.substr(sources_.file_name.rfind('/') + 1)), {}});
+    if (!root->is_map()) {
+      out_.root = std::move(*root);
+      return std::move(out_);
+    }
+    const std::vector<Text> includes = take_includes(*root);
+    if (includes.empty()) {
+      out_.root = std::move(*root);
+      return std::move(out_);
+    }
+    out_.root.kind = Node::Kind::kMap;
+    out_.root.mark = root->mark;
+    open_.push_back(0);
+    for (const Text& path : includes) include(path);
+    merge(std::move(*root));
+    return std::move(out_);
+  }
+
+ private:
+  struct Text {
+    std::string text;
+    Mark mark;
+  };
+  struct Place {
+    std::string path;  // from the scenario's folder, for comparison: a link on the way may lead to another file
+    Mark included_at;
+  };
+
+  // The value of `include`, which is removed.
+  std::vector<Text> take_includes(Node& file) {
+    std::vector<Text> out;
+    const auto at =
+        std::find_if(file.items.begin(), file.items.end(), [](const Node& one) { return one.key == "include"; });
+    if (at == file.items.end()) return out;
+    const Node node = std::move(*at);
+    file.items.erase(at);
+    const auto take = [&](const Node& path) {
+      if (path.is_scalar() && !path.text.empty() && path.text.find("${") == std::string::npos) {
+        out.push_back({path.text, path.mark});
+        return;
+      }
+      diagnostics_.add(path.mark, {.message = "wrong value of 'include'",
+                                   .found = describe(path),
+                                   .expected = "the path of a file, without ${…}, or a list of them"});
+    };
+    if (!node.is_list()) {
+      take(node);
+    } else {
+      for (const Node& path : node.items) take(path);
+    }
+    return out;
+  }
+
+  void include(const Text& path) {
+    if (diagnostics_.full()) return;
+    const std::string where = (path.text.starts_with('/') ? "" : out_.folders[path.mark.file]) + path.text;
+    const Place place{plain(where), path.mark};
+    if (!may_include(path, place.path)) return;
+    auto text = sources_.outside->read_file(where, kMaxIncludeBytes);
+    if (!text) {
+      diagnostics_.add(path.mark, {.message = fmt::format("the file {} cannot be read: {}", in_quotes(path.text),
+                                                          text.error().message),
+                                   .hint = "a relative path is relative to the folder of the file that includes"});
+      return;
+    }
+    const uint16_t file = diagnostics_.add_file(beside(sources_.file_name, where));
+    places_.push_back(place);
+    out_.folders.push_back(folder_of_file(where));
+    auto root = parse_yaml(*text, diagnostics_, {}, file);
+    out_.texts.push_back(std::move(*text));
+    if (!root || root->is_null()) return;
+    if (!root->is_map()) {
+      diagnostics_.add(root->mark, {.message = "an included file must be a map",
+                                    .found = describe(*root),
+                                    .expected = "a map with the keys " + join(kIncludedKeys)});
+      return;
+    }
+    const std::vector<Text> includes = take_includes(*root);
+    open_.push_back(file);
+    for (const Text& inner : includes) include(inner);
+    open_.pop_back();
+    refuse_own_keys(*root);
+    merge(std::move(*root));
+  }
+
+  bool may_include(const Text& path, const std::string& place) {
+    const auto same = std::find_if(places_.begin(), places_.end(), [&](const Place& one) { return one.path == place; });
+    if (same != places_.end()) {
+      const auto file = static_cast<uint16_t>(same - places_.begin());
+      const std::string before =
+          file == 0 ? "it is the scenario itself" : "it is included at " + diagnostics_.place_of(same->included_at);
+      const bool cycle = std::find(open_.begin(), open_.end(), file) != open_.end();
+      diagnostics_.add(path.mark, {.message = fmt::format("the file {}{}", in_quotes(path.text),
+                                                          cycle ? " includes itself" : " is included twice"),
+                                   .hint = before});
+      return false;
+    }
+    if (places_.size() > kMaxIncludes) {
+      diagnostics_.add(path.mark, {.message = fmt::format("more than {} files are included", kMaxIncludes)});
+      return false;
+    }
+    if (open_.size() > kMaxIncludeDepth) {
+      diagnostics_.add(path.mark,
+                       {.message = fmt::format("files include each other more than {} levels deep", kMaxIncludeDepth)});
+      return false;
+    }
+    return true;
+  }
+
+  void refuse_own_keys(Node& file) {
+    std::erase_if(file.items, [&](const Node& item) {
+      if (contains(kIncludedKeys, item.key)) return false;
+      if (contains(kOwnKeys, item.key)) {
+        diagnostics_.add(item.place(), {.message = in_quotes(item.key) + " cannot stand in an included file",
+                                        .hint = "write it into the scenario itself"});
+      } else {
+        diagnostics_.add(item.place(),
+                         {.message = fmt::format("unknown key {} in an included file", in_quotes(item.key)),
+                          .expected = one_of(kIncludedKeys),
+                          .hint = did_you_mean(item.key, kIncludedKeys)});
+      }
+      return true;
+    });
+  }
+
+  // Puts the content of a file behind the existing one.
+  void merge(Node file) {
+    for (Node& item : file.items) {
+      const auto part =
+          std::find_if(kParts.begin(), kParts.end(), [&](const Part& one) { return one.key == item.key; });
+      put(out_.root, std::move(item), part == kParts.end() ? 0 : part->levels, "the scenario");
+    }
+  }
+
+  void put(Node& into, Node item, int levels, const std::string& where) {
+    const auto there =
+        std::find_if(into.items.begin(), into.items.end(), [&](const Node& one) { return one.key == item.key; });
+    if (there == into.items.end() || (levels > 0 && there->is_null())) {
+      if (there != into.items.end()) into.items.erase(there);
+      into.items.push_back(std::move(item));
+      return;
+    }
+    if (levels > 0 && item.is_null()) return;
+    if (levels > 0 && there->is_map() && item.is_map()) {
+      for (Node& inner : item.items) put(*there, std::move(inner), levels - 1, in_quotes(item.key));
+      return;
+    }
+    diagnostics_.add(item.place(), {.message = fmt::format("{} in {} is given twice", in_quotes(item.key), where),
+                                    .hint = "the first time at " + diagnostics_.place_of(there->place())});
+  }
+
+  const Sources& sources_;
+  Diagnostics& diagnostics_;
+  Included out_;
+  std::vector<Place> places_;   // by number of the file
+  std::vector<uint16_t> open_;  // the files that are being read, each included by the one before
+};
+
+}  // namespace
+
+std::optional<Included> read_with_includes(const Sources& sources, Diagnostics& diagnostics) {
+  return Reader(sources, diagnostics).read();
 }
 
 }  // namespace bellwether::scenario

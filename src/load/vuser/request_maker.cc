@@ -9,7 +9,7 @@
 #include "core/base/encoding.h"
 #include "core/base/host_port.h"
 #include "core/base/units.h"
-#include "core/http1/client_origin.h"
+#include "core/http1/client_connections.h"
 #include "core/http1/url.h"
 #include "core/runtime/tls.h"
 #include "load/plan/feeder.h"

@@ -14,7 +14,7 @@
 #include "cluster/wire/handshake.h"
 #include "core/base/check.h"
 #include "core/message/description.h"
-#include "core/message/random.h"
+#include "core/message/random_testing.h"
 #include "jobs/assignment/assignment_order.h"
 #include "jobs/dispatch/codec/messages_codec.h"
 #include "jobs/ingest/run_ingest.h"

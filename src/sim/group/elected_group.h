@@ -32,7 +32,6 @@
 #include "sim/group/group_network.h"
 #include "sim/group/group_work.h"
 #include "sim/group/kernel_world.h"
-#include "sim/group/record_disk.h"
 
 namespace bellwether::sim {
 

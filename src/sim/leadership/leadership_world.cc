@@ -1,7 +1,6 @@
-#include "sim/leadership/leadership_world.h"
-
 #include "core/base/probe.h"
 #include "election/elector.h"
+#include "sim/all_worlds.h"
 #include "sim/group/kernel_world.h"
 #include "sim/leadership/store_model.h"
 

@@ -1,5 +1,3 @@
-#include "sim/membership/membership_world.h"
-
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -8,6 +6,7 @@
 #include "cluster/membership/packet.h"
 #include "core/base/overloaded.h"
 #include "core/base/units.h"
+#include "sim/all_worlds.h"
 #include "sim/membership/anomaly_grid.h"
 #include "sim/membership/member_world.h"
 

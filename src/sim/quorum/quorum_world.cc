@@ -1,6 +1,5 @@
-#include "sim/quorum/quorum_world.h"
-
 #include "election/quorum/quorum_elector.h"
+#include "sim/all_worlds.h"
 #include "sim/group/elected_group.h"
 
 namespace bellwether::sim {

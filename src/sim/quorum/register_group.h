@@ -1,4 +1,4 @@
-// The world of registers (register_world.h): its nodes, their kernels, wires and disks, and the mistakes it can make.
+// The world of registers (register_world.cc): its nodes, their kernels, wires and disks, and the mistakes it can make.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,6 @@
 #include "sim/group/group_network.h"
 #include "sim/group/group_work.h"
 #include "sim/group/kernel_world.h"
-#include "sim/group/record_disk.h"
 #include "sim/harness/faulty_world.h"
 
 namespace bellwether::sim {

@@ -1,9 +1,8 @@
-#include "sim/quorum/register_world.h"
-
 #include "cluster/register/codec.h"
 #include "core/base/check.h"
 #include "core/base/overloaded.h"
 #include "core/base/probe.h"
+#include "sim/all_worlds.h"
 #include "sim/quorum/register_group.h"
 
 namespace bellwether::sim {

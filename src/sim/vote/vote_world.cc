@@ -1,6 +1,5 @@
-#include "sim/vote/vote_world.h"
-
 #include "election/vote/vote_elector.h"
+#include "sim/all_worlds.h"
 #include "sim/group/elected_group.h"
 
 namespace bellwether::sim {

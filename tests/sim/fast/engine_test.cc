@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "sim/world.h"
-#include "target/faults.h"
+#include "target/routes.h"
 #include "tests/sim/fast/http_server.h"
 #include "tests/sim/fast/load.h"
 #include "tests/sim/faults.h"

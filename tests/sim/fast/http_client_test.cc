@@ -4,7 +4,7 @@
 
 #include "core/http1/client.h"
 #include "core/runtime/scope.h"
-#include "target/faults.h"
+#include "target/routes.h"
 #include "tests/sim/fast/http_server.h"
 #include "tests/sim/faults.h"
 #include "tests/sim/seeds.h"

@@ -1,6 +1,6 @@
 // Leadership over every kind of store while everything breaks: never two who may act, never an epoch twice, and when
 // all is whole again one leader within the budget, who stays.
-#include "sim/leadership/leadership_world.h"
+#include "sim/all_worlds.h"
 #include "tests/sim/world_testing.h"
 
 namespace bellwether::sim {

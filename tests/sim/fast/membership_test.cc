@@ -1,6 +1,6 @@
 // Groups of members that watch each other while everything breaks: nobody but its owner raises an incarnation, and when
 // all is whole again all views agree with the world.
-#include "sim/membership/membership_world.h"
+#include "sim/all_worlds.h"
 #include "tests/sim/world_testing.h"
 
 namespace bellwether::sim {

@@ -1,6 +1,6 @@
 // Whole nodes while everything breaks: never two leaders of a term or two that may act at once, and when all is whole
 // again everybody is there, one leads, that stays so, and another one follows when its power fails.
-#include "sim/cluster/cluster_world.h"
+#include "sim/all_worlds.h"
 #include "tests/sim/world_testing.h"
 
 namespace bellwether::sim {

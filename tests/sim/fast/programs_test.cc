@@ -5,7 +5,7 @@
 
 #include "load/vuser/engine.h"
 #include "sim/world.h"
-#include "target/faults.h"
+#include "target/routes.h"
 #include "tests/sim/fast/http_server.h"
 #include "tests/sim/seeds.h"
 

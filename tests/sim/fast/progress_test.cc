@@ -8,7 +8,7 @@
 #include "jobs/worker/worker_testing.h"
 #include "load/plan/load.h"
 #include "sim/world.h"
-#include "target/faults.h"
+#include "target/routes.h"
 #include "tests/sim/fast/http_server.h"
 
 namespace bellwether::sim {

@@ -1,6 +1,6 @@
 // The register of a job while everything breaks: every answer fits into one order of writes and reads, each between its
 // asking and its answer; no two owners under one fence, none beside another.
-#include "sim/quorum/register_world.h"
+#include "sim/all_worlds.h"
 #include "tests/sim/world_testing.h"
 
 namespace bellwether::sim {

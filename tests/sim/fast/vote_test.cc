@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/base/units.h"
-#include "sim/vote/vote_world.h"
+#include "sim/all_worlds.h"
 #include "tests/sim/world_testing.h"
 
 namespace bellwether::sim {

@@ -13,8 +13,6 @@
 #include <unistd.h>
 #include <vector>
 
-#include "core/runtime/epoll/descriptor.h"
-
 namespace bellwether::runtime {
 namespace {
 

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "core/base/overloaded.h"
-#include "load/plan/compile/compile_step.h"
 #include "load/plan/compile/dag.h"
 #include "load/plan/compile/scope.h"
 #include "load/plan/compile/template.h"

@@ -6,7 +6,7 @@
 #include "core/base/encoding.h"
 #include "core/base/overloaded.h"
 #include "core/signature/signature.h"
-#include "load/plan/compile/compile_step.h"
+#include "load/plan/compile/compile.h"
 #include "load/plan/feeder.h"
 
 namespace bellwether::plan {

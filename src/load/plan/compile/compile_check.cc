@@ -9,7 +9,7 @@
 #include "core/base/overloaded.h"
 #include "core/base/result.h"
 #include "core/base/units.h"
-#include "load/plan/compile/compile_step.h"
+#include "load/plan/compile/compile.h"
 #include "load/plan/metric.h"
 #include "load/plan/selectors.h"
 

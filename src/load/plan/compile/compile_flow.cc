@@ -2,7 +2,7 @@
 #include <utility>
 #include <vector>
 
-#include "load/plan/compile/compile_step.h"
+#include "load/plan/compile/compile.h"
 #include "load/plan/compile/dag.h"
 
 namespace bellwether::plan {

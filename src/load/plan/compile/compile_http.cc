@@ -5,7 +5,7 @@
 #include "core/base/encoding.h"
 #include "core/base/host_port.h"
 #include "load/plan/compile/certificates.h"
-#include "load/plan/compile/compile_step.h"
+#include "load/plan/compile/compile.h"
 #include "load/plan/compile/url.h"
 
 namespace bellwether::plan {

@@ -1,4 +1,4 @@
-#include "lead/agents/health.h"
+#include "lead/health.h"
 
 #include <gmock/gmock.h>
 

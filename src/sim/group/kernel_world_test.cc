@@ -1,4 +1,4 @@
-#include "sim/group/record_disk.h"
+#include "sim/group/kernel_world.h"
 
 #include <gtest/gtest.h>
 

@@ -1,19 +1,34 @@
-#include "core/message/random.h"
+// Random values of messages, within all their limits: for property tests and as seeds of a fuzzer.
+#pragma once
 
 #include <algorithm>
 #include <bit>
 #include <vector>
 
 #include "core/base/check.h"
+#include "core/base/prng.h"
 #include "core/message/description.h"
+#include "core/message/message.h"
 
 namespace bellwether::message {
-namespace {
 
-constexpr std::size_t kMaxList = 3;
-constexpr int kTries = 1'000;
+// Numbers and texts are short and long alike, zero and the limits among them. REQUIRES: at least one draw in a thousand
+// passes the message's further check.
+void draw(const Message& message, Prng& prng, void* to);
 
-uint64_t number(const Type& type, const Rule& rule, Prng& prng) {
+template <class T>
+T random_value(Prng& prng) {
+  T out{};
+  draw(message_of<T>(), prng, &out);
+  return out;
+}
+
+namespace random {
+
+inline constexpr std::size_t kMaxList = 3;
+inline constexpr int kTries = 1'000;
+
+inline uint64_t number(const Type& type, const Rule& rule, Prng& prng) {
   if (type.kind == Kind::kBool) return prng.below(2);
   if (type.kind == Kind::kReal) {
     const double least = std::max(std::bit_cast<double>(rule.least), -1e9);
@@ -32,7 +47,7 @@ uint64_t number(const Type& type, const Rule& rule, Prng& prng) {
   return down ? -size : size;
 }
 
-std::string text(const Rule& rule, Prng& prng) {
+inline std::string text(const Rule& rule, Prng& prng) {
   if (rule.or_empty && prng.chance(0.5)) return {};
   for (int i = 0; i < kTries; ++i) {
     const std::size_t room = std::min<std::size_t>(rule.most, 200) - std::min<std::size_t>(rule.least, 200);
@@ -47,14 +62,14 @@ std::string text(const Rule& rule, Prng& prng) {
   return {};
 }
 
-void value(const Field& field, const Type& type, Prng& prng, void* to) {
+inline void value(const Field& field, const Type& type, Prng& prng, void* to) {
   if (type.kind == Kind::kMessage) return draw(type.message(), prng, to);
   if (type.draw != nullptr) return type.draw(prng, to);
   if (type.kind == Kind::kText) return check(type.take(to, text(field.rule, prng)), "its length is its limit");
   type.store(to, number(type, field.rule, prng));
 }
 
-void fields(const Message& message, Prng& prng, void* to) {
+inline void fields(const Message& message, Prng& prng, void* to) {
   std::vector<const Field*> alternatives;
   for (std::size_t i = 0; i < message.count; ++i) {
     const Field& field = message.fields[i];
@@ -79,11 +94,11 @@ void fields(const Message& message, Prng& prng, void* to) {
   value(field, *field.type, prng, field.emplace(to));
 }
 
-}  // namespace
+}  // namespace random
 
-void draw(const Message& message, Prng& prng, void* to) {
-  for (int i = 0; i < kTries; ++i) {
-    fields(message, prng, to);
+inline void draw(const Message& message, Prng& prng, void* to) {
+  for (int i = 0; i < random::kTries; ++i) {
+    random::fields(message, prng, to);
     if (message.complete != nullptr) message.complete(to);
     if (message.check == nullptr || message.check(to).empty()) return;
   }

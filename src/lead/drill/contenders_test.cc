@@ -1,4 +1,4 @@
-#include "lead/drill/act_log.h"
+#include "lead/drill/contenders.h"
 
 #include <gtest/gtest.h>
 

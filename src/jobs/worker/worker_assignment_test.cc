@@ -1,4 +1,4 @@
-#include "jobs/worker/assignment_stream.h"
+#include "jobs/worker/worker_assignment.h"
 
 #include <gmock/gmock.h>
 

@@ -1,6 +1,6 @@
 // The published schema is what the code says, and what the reader of files takes. After a change of the table of keys,
 // run with BW_UPDATE_GOLDEN=1 to write the file anew, and read the difference.
-#include "load/scenario/schema.h"
+#include "load/scenario/keys.h"
 
 #include <cstdlib>
 #include <fstream>
@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "load/scenario/keys.h"
 #include "load/scenario/schema_testing.h"
 
 namespace bellwether::scenario {
