@@ -1,7 +1,7 @@
+#include "core/http1/client_stowed.h"
+
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
-
-#include "core/http1/client_reader.h"
 
 namespace bellwether::http1 {
 namespace {

@@ -54,6 +54,11 @@ TEST(ToldEvents, are_told_once_also_after_a_flood_that_displaced_only_some) {
   record = with_events(400, 450, "scaled", std::move(record));
   record.events_dropped = 250;
   EXPECT_EQ(told.fresh(record), 50u) << "300 came, and 50 of them are left";
+  // And one of the other kind.
+  record.events.erase(record.events.begin() + 100, record.events.begin() + 150);
+  record = with_events(500, 550, "lost", std::move(record));
+  record.events_dropped += 50;
+  EXPECT_EQ(told.fresh(record), 50u) << "those between are known";
   dispatch::JobRecord older = record;
   older.events.pop_back();
   EXPECT_EQ(told.fresh(older), 0u) << "of a manager that is behind";

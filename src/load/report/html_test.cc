@@ -182,7 +182,7 @@ TEST(Html, nothing_from_outside_becomes_markup_or_script) {
   for (ResultEvent& one : run.events) one.kind = one.detail = evil;
   run.metrics.push_back({evil, "gauge", evil, 0, {}, {{.t = 0, .value = 1, .least = 1, .greatest = 1}}});
   run.lost.push_back({0, 1, 1, evil});
-  run.workers.push_back({evil, 1, evil});
+  run.workers.push_back({evil, 1, 1, evil});
   run.workflows.push_back(run.workflows[0]);
   const std::string page = to_html(run);
   EXPECT_THAT(page, Not(HasSubstr("<script>alert")));

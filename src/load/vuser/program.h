@@ -18,7 +18,7 @@
 #include "core/base/result.h"
 #include "core/base/time.h"
 #include "core/http1/client.h"
-#include "core/http1/client_reader.h"
+#include "core/http1/client_stowed.h"
 #include "core/runtime/runtime.h"
 #include "load/metrics/window.h"
 #include "load/plan/plan.h"
