@@ -334,30 +334,35 @@ void write_distribution(Page& page, const RunReport& run) {
   const Histogram times = all->trend.waits();
   if (times.empty() || times.min() == times.max()) return;
   constexpr int kBars = 10;
-  // Bars of equal ratio, not of equal width: latencies spread over magnitudes.
+  // Bars of equal ratio, not of equal width: latencies spread over magnitudes. Those that read alike are one.
+  struct Bar {
+    std::string end;
+    uint64_t count;
+  };
   const double low = std::max(static_cast<double>(times.min().ns()), 1.0);
   const double ratio = std::pow(static_cast<double>(times.max().ns()) / low, 1.0 / kBars);
-  std::array<uint64_t, kBars> counts{};
-  std::array<Duration, kBars> ends{};
+  std::vector<Bar> bars;
   uint64_t below = 0;
-  for (int bar = 0; bar < kBars; ++bar) {
-    const auto b = static_cast<std::size_t>(bar);
-    ends[b] = bar + 1 == kBars ? times.max() : Duration::nanos(static_cast<int64_t>(low * std::pow(ratio, bar + 1)));
-    const uint64_t upto = bar + 1 == kBars ? times.count() : times.count_at_or_below(ends[b]);
-    counts[b] = upto - below;
+  for (int bar = 1; bar <= kBars; ++bar) {
+    const bool last = bar == kBars;
+    const Duration end = last ? times.max() : Duration::nanos(static_cast<int64_t>(low * std::pow(ratio, bar)));
+    const uint64_t upto = last ? times.count() : times.count_at_or_below(end);
+    std::string text = format_duration(end);
+    if (bars.empty() || bars.back().end != text) bars.push_back({std::move(text), 0});
+    bars.back().count += upto - below;
     below = upto;
   }
-  const uint64_t most = *std::max_element(counts.begin(), counts.end());
+  if (bars.size() == 1) return;
+  const uint64_t most = std::ranges::max(bars, {}, &Bar::count).count;
   const double space = static_cast<double>(page.width()) - 40;
   std::vector<Row> rows;
-  for (std::size_t b = 0; b < kBars; ++b) {
-    rows.push_back({"≤ " + format_duration(ends[b]), format_count(counts[b]), percent(counts[b], times.count())});
-  }
+  for (const Bar& bar : bars)
+    rows.push_back({"≤ " + bar.end, format_count(bar.count), percent(bar.count, times.count())});
   std::vector<std::string> lines = columns(rows);
   page.heading("DISTRIBUTION", "http_req_duration of all steps, by range");
-  for (std::size_t b = 0; b < kBars; ++b) {
+  for (std::size_t b = 0; b < bars.size(); ++b) {
     const auto length =
-        static_cast<std::size_t>(std::ceil(space * static_cast<double>(counts[b]) / static_cast<double>(most)));
+        static_cast<std::size_t>(std::ceil(space * static_cast<double>(bars[b].count) / static_cast<double>(most)));
     for (std::size_t i = 0; i < length; ++i) lines[b] += i == 0 ? "  ■" : "■";
     page.line(lines[b]);
   }

@@ -190,6 +190,25 @@ TEST(Summary, of_a_run_that_measured_nothing_has_no_figures_made_up) {
   EXPECT_EQ(summary_lines_of(text).back(), "  ABORTED  stopped by a signal before its end (exit code 105)");
 }
 
+TEST(Summary, bars_of_times_that_read_alike_are_one) {
+  const auto distribution = [](Duration longest) {
+    plan::Plan plan = closed_run()->plan;
+    aggregate::Totals totals(plan);
+    metrics::Window window(aggregate::shape_of(plan));
+    for (const Duration time : {Duration::micros(1'000'100), Duration::micros(1'000'900), longest})
+      window.steps[0].response.answered.record(time);
+    totals.add(window, Duration::seconds(1));
+    const std::string text = summary(conclude(totals, {.run_id = "id"}));
+    const std::size_t begin = text.find("DISTRIBUTION");
+    return begin == std::string::npos ? "" : text.substr(begin, text.find("\n\n", begin) - begin);
+  };
+  EXPECT_EQ(distribution(Duration::micros(1'000'900)), "");
+  const std::string text = distribution(Duration::micros(1'040'000));
+  EXPECT_EQ(text.find("≤ 1.00s"), text.rfind("≤ 1.00s")) << text;
+  EXPECT_NE(text.find("≤ 1.00s  2  66.67%"), std::string::npos) << text;
+  EXPECT_NE(text.find("≤ 1.04s  1  33.33%"), std::string::npos) << text;
+}
+
 TEST(RunReport, workflows_are_completed_stopped_or_skipped) {
   auto run = closed_run();
   run->plan.workflows[0].start_time = Duration::seconds(1);
