@@ -28,8 +28,6 @@ constexpr Duration kBeginFor = Duration::seconds(10);
 constexpr Duration kStopFor = Duration::seconds(30);
 constexpr Duration kRetireFor = Duration::minutes(2);
 constexpr Duration kMaxCancel = Duration::seconds(3);
-// Reports in a row without an assignment that should exist, or should run.
-constexpr uint32_t kMaxMissed = 2;
 
 const Refusal* refusal_of(const Result<dispatch::Response>& answer) {
   return answer ? std::get_if<Refusal>(&*answer) : nullptr;
@@ -363,8 +361,10 @@ std::optional<dispatch::Noted::Permit> JobCoordinator::reported(const std::strin
       missed_.erase(assignment.id);
       continue;
     }
-    if (++missed_[assignment.id] < kMaxMissed) continue;
-    missed_.erase(assignment.id);
+    // Only a report that follows the answer to another one without it was made after the order: older ones may be late.
+    const auto [first, is_new] = missed_.try_emplace(assignment.id, report.number);
+    if (is_new || report.heard < first->second) continue;
+    missed_.erase(first);
     lost.push_back(assignment.id);
   }
   for (const AssignmentId id : lost) {

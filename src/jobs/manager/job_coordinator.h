@@ -221,7 +221,8 @@ class JobCoordinator final : private jobs::JobHandle::Listener {
   runtime::Condition kept_;  // written_, copying_ or owned_ has changed
   Instant next_copy_;
   std::unique_ptr<Watchers> watchers_;
-  std::map<dispatch::AssignmentId, uint32_t> missed_;  // reports in a row without it, or with it as ready only
+  // The first of the reports in a row without it, or with it as ready only.
+  std::map<dispatch::AssignmentId, uint64_t> missed_;
   std::set<dispatch::AssignmentId> beginning_;
   std::set<dispatch::AssignmentId> scaling_;
   std::set<dispatch::AssignmentId> dispatched_;  // offers that went out

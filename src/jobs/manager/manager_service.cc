@@ -244,7 +244,8 @@ dispatch::Response ManagerService::report(const std::string& worker, const dispa
     const dispatch::JobFence fence = std::max(one.fence, parts_.view.find(one.job)->promised.fence);
     scope_.spawn(retire(this, *at, {one.job, fence}));
   }
-  if (is_new && !closing_) look_around();
+  // Before so many have reported it would see nothing new, and the members are many.
+  if (is_new && !closing_ && registry_.size() >= awaited_) look_around();
   if (changed) on_cores_changed();
   return dispatch::Noted{pressure(), std::move(permits)};
 }
@@ -321,6 +322,7 @@ void ManagerService::look_around() {
     ++sight.workers;
     if (registry_.find(one.name) == nullptr) ++sight.unheard;
   }
+  awaited_ = sight.workers;
   if (!states_.look(parts_.runtime.now(), sight)) return;
   const std::string& without = states_.reason();
   parts_.job_says({}, "manager_active",

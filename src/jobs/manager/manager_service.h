@@ -192,6 +192,7 @@ class ManagerService final : public cluster::Service {
   WorkerRegistry registry_;
   std::set<std::string> said_stuck_;  // workers
   health::ManagerStates states_;
+  std::size_t awaited_ = 0;  // workers that the last look has seen
   OwnProgress progress_;
   uint64_t dispatched_ = 0;  // assignments of jobs that are not here any more
   resilience::Breaker quorum_{resilience::BreakerSettings()};

@@ -187,6 +187,14 @@ class ManagerServiceTest : public testing::Test {
   dispatch::Response submit(const std::string& job, const std::string& bundle) {
     return ask(c1_, dispatch::Submit{job, "ann", bundle, 1});
   }
+  static dispatch::WorkerReport willing() {
+    dispatch::WorkerReport report;
+    report.life = 1;
+    report.cores = report.free = 1;
+    report.takes_work = report.healthy = true;
+    report.state = "healthy";
+    return report;
+  }
   // The state that its owner leaves: after an end in order; after a death between the blob of a record with a
   // cancellation and its register; or in a register that has missed the deletion of the job.
   enum class Left { kWhole, kHalf, kForgotten };
@@ -220,7 +228,7 @@ class ManagerServiceTest : public testing::Test {
   TestStore store_{registers_};
   blobs::BlobReplica blob_replica_{runtime_, blobs_kv_, lines_, {.first_start = true}, deaf_};
   blobs::Blobs blobs_{runtime_, lines_, {}, 1};
-  FileStore files_{runtime_, {.folder = "/data/files"}};
+  FileStore files_{runtime_, {.folder = "/data/files", .bytes_most = 1 << 30}};
   std::unique_ptr<ManagerService> service_;
   std::vector<std::string> said_;
 
@@ -352,11 +360,7 @@ TEST_F(ManagerServiceTest, whoever_tells_more_than_is_copied_is_asked_for_less_u
   settings.coordinator.unsafe_bytes_most = 1;
   settings.coordinator.copy_every = Duration::millis(1);
   start(settings);
-  dispatch::WorkerReport report;
-  report.life = 1;
-  report.cores = report.free = 1;
-  report.takes_work = report.healthy = true;
-  report.state = "healthy";
+  dispatch::WorkerReport report = willing();
   EXPECT_EQ(std::get<dispatch::Noted>(ask(w1_, report)).pressure, resilience::Backpressure::kNone);
   ASSERT_TRUE(std::holds_alternative<dispatch::Submitted>(submit("j1", test_bundle())));
   until([&] { return worker_.begun.has_value(); });
@@ -385,11 +389,7 @@ TEST_F(ManagerServiceTest, whoever_tells_more_than_is_copied_is_asked_for_less_u
 // for them.
 TEST_F(ManagerServiceTest, excess_is_said_only_when_the_record_that_gives_the_assignment_up_is_kept) {
   start({});
-  dispatch::WorkerReport report;
-  report.life = 1;
-  report.cores = report.free = 1;
-  report.takes_work = report.healthy = true;
-  report.state = "healthy";
+  dispatch::WorkerReport report = willing();
   ask(w1_, report);
   ASSERT_TRUE(std::holds_alternative<dispatch::Submitted>(submit("j1", test_bundle())));
   until([&] { return worker_.begun.has_value(); });
@@ -412,6 +412,27 @@ TEST_F(ManagerServiceTest, excess_is_said_only_when_the_record_that_gives_the_as
   bool told = false;
   for (int i = 0; i < 100 && !told; ++i) told = is_excess();
   EXPECT_TRUE(told);
+}
+
+// Reports that the worker sent before the order to begin may arrive after its answer to the order.
+TEST_F(ManagerServiceTest, an_assignment_is_lost_when_a_report_lacks_it_that_follows_the_answer_to_another_one) {
+  start({});
+  dispatch::WorkerReport report = willing();
+  ask(w1_, report);
+  ASSERT_TRUE(std::holds_alternative<dispatch::Submitted>(submit("j1", test_bundle())));
+  until([&] { return worker_.begun.has_value(); });
+  machine_.run_for(Duration::seconds(1));
+  const dispatch::AssignmentId first = worker_.begun->assignment;
+  const auto loses_it = [&](uint64_t number, uint64_t heard) {
+    report.number = number;
+    report.heard = heard;
+    ask(w1_, report);
+    machine_.run_for(Duration::seconds(1));
+    return worker_.begun->assignment != first;
+  };
+  EXPECT_FALSE(loses_it(5, 3));
+  EXPECT_FALSE(loses_it(6, 4)) << "made before the answer to the fifth";
+  EXPECT_TRUE(loses_it(7, 5));
 }
 
 // With its own certificate, a worker reports about another one's assignment.

@@ -108,7 +108,7 @@ class WorkerServiceTest : public sim::MachineTest {
   TestWorkers workers_;
   FakeAssignments assignments_;
   WorkerNotes notes_;
-  FileStore files_{runtime_, {.folder = "/data/files"}};
+  FileStore files_{runtime_, {.folder = "/data/files", .bytes_most = 1 << 30}};
   std::unique_ptr<WorkerService> service_;
   runtime::Scope running_;
 };
