@@ -240,6 +240,8 @@ struct WorkflowRun {
   Duration wait_max;
   Executors* executors = nullptr;
   SpareUsers* spare = nullptr;               // nullptr: none
+  std::optional<uint64_t> told_waiting;      // to `spare`: the oldest arrival that waits
+  runtime::Cancellation* lending = nullptr;  // while its users serve others only
   plan::Share most;                          // users of this part
   std::vector<runtime::task<void>> serving;  // one for each of `vus`
   std::vector<Vu*> free;                     // the one used last serves next: its connection is warm

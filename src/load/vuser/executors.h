@@ -50,9 +50,12 @@ class Executors {
   void next_arrival_or_rest(WorkflowRun& run, Vu& vu);
   void hire(WorkflowRun& run);
   void serve(WorkflowRun& run, Instant due);
-  void tell_free(WorkflowRun& run);
-  void pass_on(WorkflowRun& run);
+  bool claim_user(WorkflowRun& run);
+  void tell_waiting(WorkflowRun& run);
+  runtime::task<void> lend_users(WorkflowRun& run, Duration last);
+  void pass_on(WorkflowRun& run, uint64_t fresh);
   void take_passed(WorkflowRun& run);
+  void count_expired(WorkflowRun& run, uint64_t before);
   void charge_waiting(WorkflowRun& run);
   void charge_dropped(WorkflowRun& run, Duration waited, uint64_t times = 1);
   void charge_step(WorkflowRun& run, uint16_t index, Duration waited, uint64_t times);

@@ -54,7 +54,7 @@ Status try_to_prepare(const plan::Workflow& workflow) {
   http1::OriginTable origins;
   BodyReaders readers;
   for (const plan::Step& step : workflow.steps) {
-    BW_RETURN_IF_ERROR(PreparedStep::prepare(step, true, origins, readers));
+    BW_TRY([[maybe_unused]] const auto prepared, PreparedStep::prepare(step, true, origins, readers));
   }
   return {};
 }

@@ -230,6 +230,45 @@ Judgement parts_share_users(uint64_t seed) {
 }
 TEST(Parts, that_share_their_users_drop_what_one_part_would_have_dropped) { expect_good(&parts_share_users); }
 
+// Two parts of one user each; the responses to requests that come in each span of this length take their own times.
+struct Two {
+  Two(const char* rate, const char* wait_max, const char* duration, Duration apart, std::vector<Duration> answers)
+      : ground(1, fmt::format("workflows: {{a: {{rate: {}, duration: {}, vus: 2, max_wait: {}, graceful_stop: 10s, "
+                              "steps: {{one: {{http: {{get: \"http://10.0.0.1/a\"}}}}}}}}}}\n",
+                              rate, duration, wait_max)) {
+    ground.spare = &spare;
+    ground.answers = std::move(answers);
+    ground.apart = apart;
+    for (uint32_t part = 0; part < 2; ++part)
+      ground.pieces.push_back({.assignment = {.part = part, .parts = 2, .workflows = {}}});
+    ground.live(Duration::seconds(30));
+    for (const auto& [target, at] : ground.requests) came.push_back(at / Duration::millis(10) * 10);
+    for (const Piece& piece : ground.pieces) dropped += piece.counted.dropped;
+  }
+  vuser::SpareUsers spare{1, 2};
+  Ground ground;
+  std::vector<int64_t> came;  // in milliseconds, to the last ten
+  uint64_t dropped = 0;
+};
+
+// The first user is busy until 2.9 s, the second from 1 to 2.2 s. The arrival of 2 s is the first part's, and the last.
+TEST(Parts, that_share_their_users_begin_an_arrival_that_waits_as_soon_as_one_is_free) {
+  const Two two("1/s", "500ms", "3s", Duration::seconds(1),
+                {Duration::millis(2900), Duration::millis(1200), Duration::millis(5)});
+  EXPECT_THAT(two.came, testing::ElementsAre(0, 1000, 2200));
+  EXPECT_EQ(two.dropped, 0u);
+}
+
+// The first user is busy for long. The arrival of 250 ms has waited too long when the second one is free for others.
+TEST(Parts, that_share_their_users_begin_no_arrival_that_has_waited_too_long) {
+  std::vector<Duration> answers(100, Duration::millis(5));
+  answers[0] = Duration::seconds(3);
+  answers[1] = Duration::millis(260);
+  const Two two("8/s", "100ms", "600ms", Duration::millis(125), answers);
+  EXPECT_THAT(two.came, testing::ElementsAre(0, 120, 380, 500));
+  EXPECT_EQ(two.dropped, 1u);
+}
+
 // --- a closed model --------------------------------------------------------------------------------------------------
 
 constexpr const char* kSixUsers =
