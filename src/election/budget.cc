@@ -38,7 +38,7 @@ Duration whole_seconds(Duration span) {
   return std::max(kShortestServerLease, second * ((span + second - Duration::nanos(1)) / second));
 }
 
-// How long the record of a dead holder stays unchanged, by the clocks of the contenders.
+// How long the record of a dead holder stays unchanged, by the clocks of the candidates.
 void add_lease(const BudgetInput& in, Sum& sum) {
   if (in.mechanism.ends_leases) {
     sum.add("TTL in whole seconds", whole_seconds(in.lease));

@@ -1,22 +1,22 @@
 // Computes how long a key is without a holder, from the configuration alone. Each number comes with its arithmetic, so
 // that an operator can check a promise before anything runs.
 //
-// After a crash of the holder, contenders trust only their own clocks (ClaimRule in elector.h): they wait from the
-// moment at which they saw the record change last. In the worst case the holder renews right after a contender has
+// After a crash of the holder, candidates trust only their own clocks (ClaimRule in elector.h): they wait from the
+// moment at which they saw the record change last. In the worst case the holder renews right after a candidate has
 // looked, and dies:
 //
-//   poll + op            the contender looks again, and sees the last renewal only now
+//   poll + op            the candidate looks again, and sees the last renewal only now
 //   + lease x (1 + drift)  it must see the record unchanged for this time (lease_timing.h)
 //   + poll / 16          it comes back when the key may be free, a little apart from the others (elector.cc)
 //   + 2 op               it looks once more, and takes
 //
 // `poll` is the longest wait between two looks (each is drawn from [1 - jitter, 1] of it). `op` is the 99th percentile
 // of the time of one operation of the store. In the typical case the holder dies halfway between two renewals and the
-// contender looks halfway between two polls: this saves half a renewal interval and costs only half a poll. Without
+// candidate looks halfway between two polls: this saves half a renewal interval and costs only half a poll. Without
 // renewals the record is already at its oldest, and nothing is saved. A store that announces changes can only be
 // faster; no promise depends on that.
 //
-// A contender finds a released key at its next look: poll + 2 op.
+// A candidate finds a released key at its next look: poll + 2 op.
 //
 // Where the store proves that the holder's process is gone (flock), the next look finds a crash too; only a process
 // that hangs costs the lease. Where the store itself ends leases (etcd), the server counts whole seconds, at least two,
@@ -45,7 +45,7 @@ Mechanism mechanism_of(std::string_view scheme);
 
 struct BudgetInput {
   Mechanism mechanism;
-  Duration poll;  // longest wait between two looks of a contender
+  Duration poll;  // longest wait between two looks of a candidate
   Duration lease;
   Duration renew_every;                       // of a living holder; zero: never
   bool gives_back = true;                     // the holder releases the key at an orderly end

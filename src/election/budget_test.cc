@@ -55,9 +55,9 @@ TEST(Budget, etcd_counts_whole_seconds_and_at_least_two) {
   EXPECT_EQ(budget_of(input).crash_worst.parts.front().span, Duration::seconds(5));
 }
 
-// What the formula promises is compared with the rule that contenders really follow, over all moments at which a
-// holder may die and a contender may look.
-TEST(Budget, no_contender_that_follows_the_claim_rule_needs_longer_than_the_worst_case) {
+// What the formula promises is compared with the rule that candidates really follow, over all moments at which a
+// holder may die and a candidate may look.
+TEST(Budget, no_candidate_that_follows_the_claim_rule_needs_longer_than_the_worst_case) {
   Prng prng(7);
   const BudgetInput input{.mechanism = mechanism_of("redis"),
                           .poll = Duration::seconds(5),

@@ -110,7 +110,7 @@ TEST_F(Rule, an_absent_record_of_a_key_that_was_held_is_not_a_release) {
   EXPECT_EQ(judge(0, removed).kind, Kind::kLostData);
 }
 
-TEST(RuleOfRegions, a_contender_elsewhere_waits_longer) {
+TEST(RuleOfRegions, a_candidate_elsewhere_waits_longer) {
   ClaimRule rule({.holder = "me", .region = "west", .cross_region_wait = Duration::seconds(30)}, kTiming, false);
   Observation seen = held_by("a", 1, 0);
   seen.record.region = "east";

@@ -20,13 +20,13 @@
 
 namespace bellwether::election {
 
-// A contender's judgement of when it may take a key, from its own observations. It trusts only its own monotonic clock:
+// A candidate's judgement of when it may take a key, from its own observations. It trusts only its own monotonic clock:
 // a record is dead when it has not changed for its lease as measured here. So no step of a wall clock, of the store or
 // of the holder, ends a lease early. (The rule of the Kubernetes electors, with the drift of clocks added.)
 struct ClaimSettings {
   std::string holder;          // our own name: an heir is named by it
   std::string region;          // empty: regions do not matter
-  Duration cross_region_wait;  // how much longer a contender of another region than the holder's waits
+  Duration cross_region_wait;  // how much longer a candidate of another region than the holder's waits
   bool trust_empty = false;    // a store that may have lost its data is believed to be new
 };
 
@@ -48,7 +48,7 @@ class ClaimRule {
   ClaimRule(ClaimSettings settings, const LeaseTiming& timing, bool store_chooses_epoch)
       : settings_(std::move(settings)), timing_(timing), chooses_epoch_(store_chooses_epoch) {}
 
-  // The meaning of `seen`, which arrived at `now`, for a contender with this token. `floor`: the highest epoch ever
+  // The meaning of `seen`, which arrived at `now`, for a candidate with this token. `floor`: the highest epoch ever
   // seen.
   Verdict assess(Instant now, const Observation& seen, const std::string& token, Epoch floor);
   // Since when the record has been as it was seen last.

@@ -5,7 +5,7 @@
 // for a late wake-up, fit into the lease on the slowest permitted clock:
 //
 //   renew_deadline + stop_grace + margin <= lease x (1 - drift)       (holder)
-//   others wait for lease x (1 + drift)                                (contender)
+//   others wait for lease x (1 + drift)                                (candidate)
 //
 // So with two clocks that run within `drift` of true time, the last act of the old holder comes before the first one of
 // the new holder. The rule is that of Gray and Cheriton (1989), with the stopping of the work added.
@@ -30,7 +30,7 @@ struct LeaseTiming {
   Duration renew_deadline = Duration::seconds(10);
   Duration stop_grace = Duration::millis(3850);
   Duration margin = Duration::seconds(1);
-  Duration retry = Duration::seconds(2);            // between looks of a contender, and between failed renewals
+  Duration retry = Duration::seconds(2);            // between looks of a candidate, and between failed renewals
   Duration store_timeout = Duration::millis(1500);  // of one operation
   double drift = 0.01;                              // how far a clock may run from true time, as a share
   double jitter = 0.2;                              // each wait is drawn from [1 - jitter, 1] of its value
@@ -44,7 +44,7 @@ struct LeaseTiming {
 
   // How long the last act of a holder's work may come after the renewal that was sent last.
   Duration last_act() const { return renew_deadline + stop_grace; }
-  // How long a contender must have seen a record unchanged before it may take it. `lease_of_record`: the record's
+  // How long a candidate must have seen a record unchanged before it may take it. `lease_of_record`: the record's
   // lease.
   Duration takeable_after(Duration lease_of_record) const;
 };

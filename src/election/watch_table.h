@@ -23,7 +23,7 @@ class WatchTable {
     Duration lease;
     uint64_t version = 0;  // a hash of it
     uint64_t round = 0;    // the last listing that had the key
-    // The remaining time of the lease for contenders; zero or less: they may take the key.
+    // The remaining time of the lease for candidates; zero or less: they may take the key.
     Duration left(Instant now) const { return lease - (now - unchanged); }
   };
   struct Change {

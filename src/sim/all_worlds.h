@@ -19,8 +19,8 @@ namespace bellwether::sim {
 // be another one. Fewer than half of the voters lose theirs. Clocks keep within the declared drift.
 WorldRow cluster_world();
 
-// A world of contenders for one key, small and fast enough for millions of runs: the product's Elector in each of them,
-// a model of a store between them (store_model.h), and all faults drawn from one seed. In the end a contender must lead
+// A world of candidates for one key, small and fast enough for millions of runs: the product's Elector in each of them,
+// a model of a store between them (store_model.h), and all faults drawn from one seed. In the end a candidate must lead
 // within the budget, stay, and have a timely successor after a crash.
 //
 // It leaves out parts of the worlds that run the whole runtime (machine_world.h): messages are moved as values, without

@@ -101,6 +101,13 @@ class Drill(product.Test):
         self.assertIn("OVER", run.out)
         self.assertEqual((self.read()["within"], self.read()["takeover_slo_s"]), (False, 0.1))
 
+    def test_a_store_that_does_not_answer_is_named(self):
+        self.sheet()
+        text = (self.folder / "p.yaml").read_text().replace(f":{self.redis.port}", ":1")
+        run = self.bellwether("drill", self.write("down.yaml", text), "--loop", "r", "--rounds", "1")
+        self.assertEqual(run.code, product.WRONG, run)
+        self.assertIn("does not answer", run.err)
+
     def test_a_signal_ends_it_with_a_partial_report(self):
         process = self.drill(self.sheet(), "--rounds", "100")
         errors = product.Reader(process.stderr)
@@ -111,7 +118,7 @@ class Drill(product.Test):
         self.assertGreaterEqual(len(self.read()["rounds"]), 1)
         until("no process of the drill", lambda: not [p for p in self.processes() if b"redis" not in p.read_bytes()])
 
-    def test_a_contender_that_acts_after_its_lease_is_found_out(self):
+    def test_a_candidate_that_acts_after_its_lease_is_found_out(self):
         """Broken on purpose: part of the first leader goes on under its epoch when it is no leader any more."""
         who = self.act_on()
         load = f'test -e {who} || echo "$BELLWETHER_HOLDER $BELLWETHER_EPOCH $XDG_STATE_HOME/acts" >{who}'
@@ -152,10 +159,10 @@ class Attached(Drill):
 
     test_kill = test_pause = test_cut = None
     test_a_promise_that_is_not_kept_is_said = test_a_signal_ends_it_with_a_partial_report = None
-    test_a_contender_that_acts_after_its_lease_is_found_out = test_what_cannot_be_cut_is_said = None
+    test_a_candidate_that_acts_after_its_lease_is_found_out = test_what_cannot_be_cut_is_said = None
     test_load_of_the_product_itself_runs_beside_the_rounds = None
 
-    def contenders(self, count, *arguments, tick="r=sleep 0.1"):
+    def candidates(self, count, *arguments, tick="r=sleep 0.1"):
         self.policy = self.sheet()
         self.found = {}
         for number in range(count):
@@ -169,21 +176,21 @@ class Attached(Drill):
         return self.finish(self.drill(self.policy, "--attach", "--yes", *arguments))
 
     def test_the_real_leader_is_broken_only_when_that_is_said_twice(self):
-        self.contenders(1)
+        self.candidates(1)
         self.assert_refused(self.finish(self.drill(self.policy, "--attach", *self.pids)), "--yes",
                             "at most 5 rounds", "stays dead")
         self.assert_refused(self.attached("--fault", "cut"), "--break-with")
         self.assert_refused(self.finish(self.drill(self.policy, "--pid", "a=77")), "--attach")
         self.assert_refused(self.attached("--pid", "a=x"), "HOLDER=PID")
-        self.assert_refused(self.attached("--rounds", "1"), "--contenders N")
+        self.assert_refused(self.attached("--rounds", "1"), "--candidates N")
         self.assert_refused(self.attached("--rounds", "1", *self.pids), "1 round would kill", "1 candidate,")
-        self.assert_refused(self.attached("--rounds", "3", "--contenders", "3"), "3 rounds would kill", "3 candidates,")
-        run = self.attached("--rounds", "1", "--contenders", "2")
+        self.assert_refused(self.attached("--rounds", "3", "--candidates", "3"), "3 rounds would kill", "3 candidates,")
+        run = self.attached("--rounds", "1", "--candidates", "2")
         self.assertIn("--pid", run.err)
         self.assertIsNone(self.found["c0"].poll())
 
-    def test_running_contenders_are_killed_one_after_the_other(self):
-        self.contenders(3)
+    def test_running_candidates_are_killed_one_after_the_other(self):
+        self.candidates(3)
         run = self.attached("--rounds", "2", *self.pids)
         report = self.read()
         self.assertEqual(run.code, 0, f"{run}\n{report}")
@@ -198,7 +205,7 @@ class Attached(Drill):
         self.assertIn("is unknown without --acts", run.out)
 
     def test_a_paused_leader_goes_on_afterwards(self):
-        self.contenders(2)
+        self.candidates(2)
         run = self.attached("--rounds", "2", "--fault", "pause", *self.pids)
         self.assertEqual(run.code, 0, f"{run}\n{self.read()}")
         for process in self.found.values():
@@ -208,12 +215,12 @@ class Attached(Drill):
         self.policy = self.sheet()
         for _ in range(2):
             self.start("loops", "run", self.policy, "--on-tick", "r=true", "--trust-empty")
-        run = self.attached("--contenders", "2")
+        run = self.attached("--candidates", "2")
         self.assertEqual(run.code, 0, run)
         self.assertEqual(len(self.read()["rounds"]), 1, "the default leaves one candidate")
 
     def test_commands_of_the_operator_break_and_repair(self):
-        self.contenders(2)
+        self.candidates(2)
         log = self.folder / "log"
         run = self.attached("--rounds", "1", "--break-with",
                             f'echo "broke $BELLWETHER_HOLDER $BELLWETHER_EPOCH $BELLWETHER_KEY" >>{log}; '
@@ -229,7 +236,7 @@ class Attached(Drill):
 
     def test_acts_under_an_old_epoch_are_found_out(self):
         acts, who = self.folder / "acts", self.act_on()
-        self.contenders(2, tick=f'r=test -e {who} || echo "$BELLWETHER_HOLDER $BELLWETHER_EPOCH {acts}" >{who}; '
+        self.candidates(2, tick=f'r=test -e {who} || echo "$BELLWETHER_HOLDER $BELLWETHER_EPOCH {acts}" >{who}; '
                                 f"{product.binary} drill-act {acts} 200")
         until("acts under the first epoch", lambda: acts.exists() and acts.stat().st_size > 0)
         run = self.attached("--rounds", "1", "--acts", acts, *self.pids)

@@ -24,7 +24,7 @@
 namespace bellwether::store {
 namespace {
 
-constexpr std::size_t kContenders = 64;
+constexpr std::size_t kCandidates = 64;
 constexpr uint64_t kRoundsInEachRun = 100;
 constexpr Duration kPatience = Duration::seconds(60);
 
@@ -48,8 +48,8 @@ struct Arena {
     pthread_barrierattr_t shared;
     pthread_barrierattr_init(&shared);
     pthread_barrierattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
-    pthread_barrier_init(&begin, &shared, kContenders + 1);
-    pthread_barrier_init(&end, &shared, kContenders + 1);
+    pthread_barrier_init(&begin, &shared, kCandidates + 1);
+    pthread_barrier_init(&end, &shared, kCandidates + 1);
     pthread_barrierattr_destroy(&shared);
   }
   static Arena* make() {
@@ -83,7 +83,7 @@ runtime::task<bool> try_to_take(runtime::Runtime& runtime, StoreKey& key, std::s
   co_return true;
 }
 
-// In a process of its own, until the race is won. A contender that cannot take part says so, and goes on turning up.
+// In a process of its own, until the race is won. A candidate that cannot take part says so, and goes on turning up.
 [[noreturn]] void contend(uint32_t number, const std::string& url, Arena& arena) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   auto runtime = runtime::EpollRuntime::create({});
@@ -137,7 +137,7 @@ class HostLockRace : public testing::TestWithParam<const char*> {
   const runtime::TemporaryFolder folder_;
   const std::string url_ = "flock:" + folder_.path("locks") + GetParam();
   Arena* arena_ = Arena::make();
-  std::vector<pid_t> children_ = std::vector<pid_t>(kContenders);
+  std::vector<pid_t> children_ = std::vector<pid_t>(kCandidates);
   uint64_t beaten_ = 0;
 };
 
@@ -145,12 +145,12 @@ TEST_P(HostLockRace, a_dead_holder_has_exactly_one_successor) {
   ASSERT_NE(arena_, nullptr);
   const char* asked = std::getenv("BW_RACE_ROUNDS");  // NOLINT(concurrency-mt-unsafe): one thread
   const uint64_t rounds = asked == nullptr ? kRoundsInEachRun : std::strtoull(asked, nullptr, 10);
-  for (uint32_t i = 0; i < kContenders; ++i) ASSERT_NO_FATAL_FAILURE(start(i));
+  for (uint32_t i = 0; i < kCandidates; ++i) ASSERT_NO_FATAL_FAILURE(start(i));
   for (uint64_t round = 1; round <= rounds; ++round) {
     ASSERT_NO_FATAL_FAILURE(one_round(round));
     if (asked != nullptr && round % 10'000 == 0) std::printf("%llu rounds\n", static_cast<unsigned long long>(round));
   }
-  EXPECT_GT(beaten_, rounds) << "the contenders never met: nothing was raced for";
+  EXPECT_GT(beaten_, rounds) << "the candidates never met: nothing was raced for";
   std::printf("%llu rounds, %llu claims came too late\n", static_cast<unsigned long long>(rounds),
               static_cast<unsigned long long>(beaten_));
 }

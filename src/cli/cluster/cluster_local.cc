@@ -335,7 +335,7 @@ Result<int> list_clusters(const UseArguments& given, const KnownClusters& known)
 Result<std::string> name_for(const std::string& path) {
   std::error_code code;
   if (std::filesystem::is_directory(path, code)) {
-    BW_RETURN_IF_ERROR(local_cluster::Folder::open(path, local_cluster::Folder::Use::kLook));
+    BW_TRY([[maybe_unused]] const auto folder, local_cluster::Folder::open(path, local_cluster::Folder::Use::kLook));
     return std::filesystem::path(path).filename().string();
   }
   const auto read = read_client_settings(path);

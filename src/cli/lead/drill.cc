@@ -14,7 +14,7 @@
 #include "cli/view.h"
 #include "core/base/bytes.h"
 #include "core/base/units.h"
-#include "lead/drill/contenders.h"
+#include "lead/drill/candidates.h"
 #include "load/report/write_file.h"
 #include "sim/all_worlds.h"
 #include "sim/datacenter/datacenter_worlds.h"
@@ -37,7 +37,7 @@ struct DrillArguments {
   std::string report_file;
   std::vector<std::string> pids;
   std::optional<std::size_t> rounds;
-  std::optional<std::size_t> contenders;
+  std::optional<std::size_t> candidates;
   bool yes = false;
   bool json = false;
 };
@@ -92,7 +92,7 @@ Value report_of(const DrillArguments& given, const DrillReport& report) {
                     told("budget_s", seconds_of(report.worst_budget)),
                     told("arithmetic", report.arithmetic),
                     told("limit_s", seconds_of(report.limit)),
-                    told("contenders", attached ? Value() : Value(given.options.contenders)),
+                    told("candidates", attached ? Value() : Value(given.options.candidates)),
                     told("takeover_slo_s", report.slo ? Value(seconds_of(*report.slo)) : Value()),
                     told("rounds", rounds_of(report).list()),
                     told("acts", report.acts),
@@ -157,7 +157,7 @@ Status check_given(DrillArguments& given) {
   }
   if (!options.command.empty()) {
     return fail(Errc::kInvalid,
-                "--load runs in the ticks of the drill's own contenders; --scenario FILE goes with --attach");
+                "--load runs in the ticks of the drill's own candidates; --scenario FILE goes with --attach");
   }
   if (!given.yes) {
     return fail(Errc::kInvalid,
@@ -169,17 +169,17 @@ Status check_given(DrillArguments& given) {
   BW_RETURN_IF_ERROR(take_pids(given));
   if (options.fault != lead::DrillFault::kKill || !options.repair_command.empty()) return {};
   // Each round has one candidate less, and the last one has nobody to take over from it.
-  const std::size_t candidates = given.contenders.value_or(given.pids.size());
+  const std::size_t candidates = given.candidates.value_or(given.pids.size());
   if (candidates == 0) {
     return fail(Errc::kInvalid,
-                "how many candidates run now? Say --contenders N: a killed process stays dead unless --repair-with "
+                "how many candidates run now? Say --candidates N: a killed process stays dead unless --repair-with "
                 "COMMAND, or a supervisor, starts it again");
   }
   if (!given.rounds) options.rounds = std::min(options.rounds, candidates - 1);
   if (options.rounds < 1 || options.rounds >= candidates) {
     return fail(Errc::kInvalid,
                 "{} would kill as many of {}, and nobody could take over from the last: give fewer --rounds than "
-                "candidates (--contenders N, if more of them run), or --repair-with COMMAND if they are started again",
+                "candidates (--candidates N, if more of them run), or --repair-with COMMAND if they are started again",
                 format_count(std::max<std::size_t>(options.rounds, 1), "round"), format_count(candidates, "candidate"));
   }
   return {};
@@ -193,7 +193,7 @@ Result<int> run_drill_command(DrillArguments& given) {
                   : given.fault == "pause" ? lead::DrillFault::kPause
                                            : lead::DrillFault::kCut;
   options.rounds = given.rounds.value_or(options.rounds);
-  options.contenders = given.contenders.value_or(options.contenders);
+  options.candidates = given.candidates.value_or(options.candidates);
   BW_RETURN_IF_ERROR(check_given(given));
   DrillReport report;
   const auto drill = [&](auto& runtime) {
@@ -210,7 +210,7 @@ Result<int> run_drill_command(DrillArguments& given) {
   return exit_code_of(report);
 }
 
-// The work of a drill's contender in its ticks; not for people.
+// The work of a drill's candidate in its ticks; not for people.
 void add_drill_act(CLI::App& app, int& exit_code) {
   struct Act {
     std::string file;
@@ -235,7 +235,7 @@ void add_attach(CLI::App* command, DrillArguments& given) {
   add_text(command, "--repair-with", options.repair_command, "COMMAND",
            "Shell command after each takeover, with the same variables");
   add_text(command, "--acts", options.acts, "FILE",
-           "File to which the contenders append a line for each act: HOLDER EPOCH NANOSECONDS (of the boot clock)");
+           "File to which the candidates append a line for each act: HOLDER EPOCH NANOSECONDS (of the boot clock)");
 }
 
 // --- sim: the simulated worlds that ship with the product, or one run of one of them --------------------------------
@@ -282,7 +282,7 @@ void add_drill(CLI::App& app, int& exit_code) {
              "kill (SIGKILL), pause (SIGSTOP beyond the TTL) or cut (from the store)");
   command->add_option("--rounds", given->rounds, "Number of takeovers (default 5)")->check(CLI::Range(1, 1000));
   command
-      ->add_option("--contenders", given->contenders,
+      ->add_option("--candidates", given->candidates,
                    "Number of processes (default 3); with --attach, of the candidates that run now")
       ->check(CLI::Range(2, 50));
   add_text(
@@ -298,7 +298,7 @@ void add_drill(CLI::App& app, int& exit_code) {
   command->add_flag("--json", given->json, "Print the report as JSON in place of the table");
   command->add_flag("-q,--quiet", options.quiet, "Print no progress");
   command->footer(
-      "The contenders are processes of this program ('bellwether loops run'); their ticks record each act with its "
+      "The candidates are processes of this program ('bellwether loops run'); their ticks record each act with its "
       "epoch. The time from the fault to the first act of the next leader is compared with takeover_slo, or else with "
       "the budget.\n"
       "\n"

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
+#include <type_traits>
 #include <utility>
 
 namespace bellwether {
@@ -67,6 +68,13 @@ inline tl::unexpected<Error> fail_errno(int error_number, std::string_view what)
   return tl::unexpected<Error>(error_from_errno(error_number, what));
 }
 
+// The value of a result that nobody names ends at once: a lock would be given back.
+template <class T, class E>
+tl::expected<T, E> owns_nothing(tl::expected<T, E> result) {
+  static_assert(std::is_void_v<T> || std::is_copy_constructible_v<T>, "name the value: use BW_TRY");
+  return result;
+}
+
 }  // namespace bellwether
 
 // In a function that returns a Result: defines or assigns NAME with the value of an expression that gives a Result, or
@@ -75,10 +83,12 @@ inline tl::unexpected<Error> fail_errno(int error_number, std::string_view what)
 //   BW_RETURN_IF_ERROR(write(plan));
 #define BW_TRY(name, ...) BW_TRY_THROUGH(return, BW_TRY_LINE(__LINE__), name, __VA_ARGS__)
 #define BW_CO_TRY(name, ...) BW_TRY_THROUGH(co_return, BW_TRY_LINE(__LINE__), name, __VA_ARGS__)
-#define BW_RETURN_IF_ERROR(...) \
-  if (auto bw_done = (__VA_ARGS__); !bw_done) return tl::unexpected(std::move(bw_done).error())
-#define BW_CO_RETURN_IF_ERROR(...) \
-  if (auto bw_done = (__VA_ARGS__); !bw_done) co_return tl::unexpected(std::move(bw_done).error())
+#define BW_RETURN_IF_ERROR(...)                                         \
+  if (auto bw_done = ::bellwether::owns_nothing(__VA_ARGS__); !bw_done) \
+  return tl::unexpected(std::move(bw_done).error())
+#define BW_CO_RETURN_IF_ERROR(...)                                      \
+  if (auto bw_done = ::bellwether::owns_nothing(__VA_ARGS__); !bw_done) \
+  co_return tl::unexpected(std::move(bw_done).error())
 
 #define BW_TRY_THROUGH(leave, result, name, ...)                  \
   auto result = (__VA_ARGS__);                                    \

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "lead/drill/contenders.h"
+#include "lead/drill/candidates.h"
 
 namespace bellwether::lead {
 namespace {

@@ -18,7 +18,7 @@
 #include "core/runtime/epoll/signals.h"
 #include "core/runtime/runtime.h"
 #include "core/runtime/scope.h"
-#include "lead/drill/contenders.h"
+#include "lead/drill/candidates.h"
 #include "lead/policy/policy.h"
 
 namespace bellwether::lead {
@@ -106,6 +106,7 @@ class Drill {
   runtime::task<Status> begin();
   runtime::task<void> end();
   runtime::task<void> observe();
+  runtime::task<std::string> trouble_of_store();
   void read_acts();
   void judge();
   bool at_work(const Reign& reign) const;
@@ -144,7 +145,8 @@ void Drill::read_acts() {
 
 runtime::task<void> Drill::observe() {
   read_acts();
-  if (key_ != nullptr) co_await key_->look(shown_, options_.loop.lock_ttl);
+  // A store that does not answer for a while may be a part of the drill.
+  if (key_ != nullptr) static_cast<void>(co_await key_->look(shown_, options_.loop.lock_ttl));
 }
 
 // A holder with a lease that may still run is at work.
@@ -200,6 +202,14 @@ runtime::task<void> Drill::successor(DrillRound& round, Instant fault, runtime::
   round.from_fault = runtime_.boot_now() - fault;
 }
 
+// What the store has to do with it that nobody leads.
+runtime::task<std::string> Drill::trouble_of_store() {
+  ActLog unused;
+  auto watch = co_await KeyWatch::open(runtime_, options_.loop.store, options_.loop.lock_key);
+  const Status seen = watch ? co_await (*watch)->look(unused, Duration::seconds(5)) : tl::unexpected(watch.error());
+  co_return seen ? std::string() : fmt::format("; {} does not answer: {}", options_.loop.store, seen.error().message);
+}
+
 // False when the drill cannot go on.
 runtime::task<bool> Drill::round(runtime::Cancellation* cancel) {
   const Reign* leader = co_await leader_at_work(cancel);
@@ -215,7 +225,9 @@ runtime::task<bool> Drill::round(runtime::Cancellation* cancel) {
         killed ? fmt::format("; {} of its processes are killed: start them again, or give fewer --rounds",
                              report_.rounds.size())
                : "";
-    if (!report_.interrupted) report_.error = "the loop has no leader after " + format_duration(patience()) + why;
+    if (report_.interrupted) co_return false;
+    const std::string trouble = co_await trouble_of_store();
+    report_.error = "the loop has no leader after " + format_duration(patience()) + trouble + why;
     co_return false;
   }
   DrillRound round;
@@ -236,7 +248,7 @@ runtime::task<bool> Drill::round(runtime::Cancellation* cancel) {
                        format_duration(Duration::millis(round.from_fault.ms()))));
   const Status repaired = co_await targets_->repair();
   if (!repaired) report_.error = repaired.error().message;
-  // A new contender has to see the lock first, to take part in the next round.
+  // A new candidate has to see the lock first, to take part in the next round.
   const bool rested = co_await runtime_.sleep(options_.loop.poll_interval + Duration::millis(500), cancel);
   co_return repaired&& rested;
 }
@@ -248,7 +260,7 @@ runtime::task<void> Drill::rounds(runtime::Cancellation* cancel) {
     co_return;
   }
   const std::string who =
-      options_.attach ? "the running processes of " : fmt::format("{} contenders of ", options_.contenders);
+      options_.attach ? "the running processes of " : fmt::format("{} candidates of ", options_.candidates);
   progress(fmt::format("{}{}, TTL {}, poll {}; a takeover may take {}", who, options_.loop.name,
                        format_duration(options_.loop.lock_ttl), format_duration(options_.loop.poll_interval),
                        format_duration(report_.limit)));
@@ -263,7 +275,7 @@ runtime::task<Status> Drill::begin() {
     targets_ = std::make_unique<Attached>(runtime_, options_);
     BW_CO_TRY(key_, co_await KeyWatch::open(runtime_, options_.loop.store, options_.loop.lock_key));
   } else {
-    targets_ = std::make_unique<Contenders>(runtime_, options_, folder_);
+    targets_ = std::make_unique<Candidates>(runtime_, options_, folder_);
   }
   Status started = co_await targets_->start();
   if (!started || options_.scenario.empty()) co_return started;

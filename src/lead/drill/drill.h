@@ -1,6 +1,6 @@
-// A rehearsal of takeovers: starts several contenders of one loop, lets them act, breaks the present leader again and
+// A rehearsal of takeovers: starts several candidates of one loop, lets them act, breaks the present leader again and
 // again, and measures how long the loop stands still. The measured time is the promised one (policy sheet, budget.h).
-// Attached to contenders that run already, it breaks those, and measures by the state of the key.
+// Attached to candidates that run already, it breaks those, and measures by the state of the key.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ class DrillTargets {
   virtual runtime::task<Status> repair() = 0;
   // The end: nothing stays broken that this could mend, and nothing stays that start() began.
   virtual runtime::task<void> stop() = 0;
-  // The file for notes of their acts (contenders.h); empty: none.
+  // The file for notes of their acts (candidates.h); empty: none.
   virtual std::string act_file() const = 0;
 };
 
@@ -42,23 +42,23 @@ enum class DrillFault : unsigned char {
 const char* to_string(DrillFault fault);
 
 struct DrillOptions {
-  std::string policy_file;  // for the contenders, which read it themselves
+  std::string policy_file;  // for the candidates, which read it themselves
   LoopPolicy loop;          // with a store
   DrillFault fault = DrillFault::kKill;
   std::size_t rounds = 5;
-  std::size_t contenders = 3;
+  std::size_t candidates = 3;
   std::string suffix = ":drill";  // of the lock key: the real loop goes on beside the drill
   std::string command;            // also run in each tick, beside the acts that are measured; a shell command
   Duration operation = Duration::millis(50);  // of the store, p99, for the budget
   bool quiet = false;                         // no progress on standard error
   std::string scenario;                       // load that runs beside all rounds, by `bellwether run`; empty: none
 
-  // Attached: the loop's own key and the processes that stand for it now; neither `contenders` nor `suffix` count.
+  // Attached: the loop's own key and the processes that stand for it now; neither `candidates` nor `suffix` count.
   bool attach = false;
   std::vector<std::pair<std::string, int64_t>> pids;  // of holders whose name is not HOST:PID
   std::string break_command;                          // kCommand, for a shell
   std::string repair_command;                         // for a shell, after each round; empty: nothing
-  std::string acts;  // file of the contenders' acts (contenders.h); empty: none is kept
+  std::string acts;  // file of the candidates' acts (candidates.h); empty: none is kept
 };
 
 struct DrillRound {

@@ -48,7 +48,7 @@ runtime::task<Status> EpochMemory::save(election::Epoch epoch) {
   // Others on this machine may keep the same key: the highest stays.
   const runtime::OpenOptions options{.create = true, .write = true, .no_follow = true, .mode = 0600};
   const Instant deadline = runtime_.read_clock() + Duration::seconds(5);
-  BW_CO_RETURN_IF_ERROR(co_await store::open_locked(runtime_, path_ + ".lock", options, deadline));
+  BW_CO_TRY(const auto lock, co_await store::open_locked(runtime_, path_ + ".lock", options, deadline));
   const auto kept = co_await load();
   if (kept && *kept >= epoch) co_return Status();
   std::string text = text_of(epoch);

@@ -415,7 +415,7 @@ std::string encode_window(const Window& window) {
 Result<Window> decode_window(std::string_view bytes, const Shape& shape) { return decode(bytes, shape, kOfSecond); }
 
 Status check_window(std::string_view bytes, const Shape& shape) {
-  BW_RETURN_IF_ERROR(decode(bytes, shape, kOfSecond, false));
+  BW_TRY([[maybe_unused]] const auto window, decode(bytes, shape, kOfSecond, false));
   return {};
 }
 

@@ -10,8 +10,8 @@ namespace {
 using election::EvidenceKind;
 using election::WriteRequest;
 
-struct Contender : GroupMember {
-  StrongId<struct ContenderTag, uint64_t> id;
+struct Candidate : GroupMember {
+  StrongId<struct CandidateTag, uint64_t> id;
   std::optional<election::Elector> elector;
   std::vector<election::Event> missed;  // that came while it was paused
   election::Epoch kept_floor;           // on its disk
@@ -32,7 +32,7 @@ struct Contender : GroupMember {
 struct LeadershipWorld;
 struct LeadershipKernel {
   using World = LeadershipWorld;
-  using Member = Contender;
+  using Member = Candidate;
   using Event = election::Event;
   static Event tick() { return election::Tick{}; }
 };
@@ -62,7 +62,7 @@ struct LeadershipWorld : KernelWorld<LeadershipKernel> {
                              .checks_term = chance(0.5),
                              .stubborn = chance(0.3)});
     for (std::size_t i = 0; i < members_.size(); ++i) {
-      Contender& c = members_[i];
+      Candidate& c = members_[i];
       c.index = static_cast<uint32_t>(i);
       c.id = decltype(c.id)(i + 1);
       c.clock.base_local = Instant::from_ns(prng().between(0, Duration::hours(1).ns()));
@@ -87,8 +87,8 @@ struct LeadershipWorld : KernelWorld<LeadershipKernel> {
     if (is("counts-from-answer")) timing_.store_timeout = timing_.renew_deadline - timing_.renew_every;
   }
 
-  // --- contenders
-  void start(Contender& c) {
+  // --- candidates
+  void start(Candidate& c) {
     if (c.up || c.working) return;
     begin_life(c);
     c.asking = false;
@@ -110,7 +110,7 @@ struct LeadershipWorld : KernelWorld<LeadershipKernel> {
     c.elector.emplace(std::move(config), prng().next());
     step(c, election::Start{});
   }
-  bool crash(Contender& c, bool machine) {
+  bool crash(Candidate& c, bool machine) {
     if (!c.up) return false;
     const election::LeaseRecord record = c.elector->seen().record;
     const bool pid_in_use = chance(0.5);
@@ -128,7 +128,7 @@ struct LeadershipWorld : KernelWorld<LeadershipKernel> {
     if (!record.token.empty() && record.holder == c.name()) store_.process_died(record.token, pid_in_use);
     return true;
   }
-  void step(Contender& c, const election::Event& event) {
+  void step(Candidate& c, const election::Event& event) {
     ++events_;
     election::Effects effects;
     c.elector->step(c.clock.local(now()), event, effects);
@@ -142,15 +142,15 @@ struct LeadershipWorld : KernelWorld<LeadershipKernel> {
     }
     set_wake(c, c.elector->wake());
   }
-  bool leads(const Contender& c) const {
+  bool leads(const Candidate& c) const {
     return c.working && !c.hung && c.elector->state() == election::Elector::State::kLeading;
   }
 
   // --- questions to the store
-  void on(Contender& c, const election::Look& look) { ask(c, look); }
-  void on(Contender& c, const election::Act& act) { ask(c, act); }
+  void on(Candidate& c, const election::Look& look) { ask(c, look); }
+  void on(Candidate& c, const election::Act& act) { ask(c, act); }
   template <class Question>
-  void ask(Contender& c, const Question& question) {
+  void ask(Candidate& c, const Question& question) {
     using Answer = std::conditional_t<std::is_same_v<Question, election::Look>, election::Looked, election::Acted>;
     const uint64_t number = ++c.question;
     c.asking = true;
@@ -167,7 +167,7 @@ struct LeadershipWorld : KernelWorld<LeadershipKernel> {
     }
   }
   template <class Question>
-  void at_store(Contender& c, uint32_t life, uint64_t number, const Question& question, const std::string& token) {
+  void at_store(Candidate& c, uint32_t life, uint64_t number, const Question& question, const std::string& token) {
     if (!store_up_) return;
     // A lock of the host is worked by the process itself: nothing of it arrives after its death.
     if (mechanism_ == Mechanism::kHostLock && (!c.up || life != c.life)) return;
@@ -177,10 +177,10 @@ struct LeadershipWorld : KernelWorld<LeadershipKernel> {
     const Duration way = c.late ? draw(timing_.store_timeout / 2, longest) : draw(Duration::micros(50), slowest_);
     after(way, [this, &c, life, number, event = std::move(event)] { answer(c, life, number, event); });
   }
-  WallTime wall_clock(const Contender& c) const { return WallTime{(c.clock.local(now()) + c.wall_ahead).ns()}; }
-  // To the store each life of a contender is another client.
-  static uint32_t client_of(const Contender& c, uint32_t life) { return c.index * 1000 + life; }
-  election::Event carried_out(Contender& c, uint32_t life, const election::Act& act, const std::string&) {
+  WallTime wall_clock(const Candidate& c) const { return WallTime{(c.clock.local(now()) + c.wall_ahead).ns()}; }
+  // To the store each life of a candidate is another client.
+  static uint32_t client_of(const Candidate& c, uint32_t life) { return c.index * 1000 + life; }
+  election::Event carried_out(Candidate& c, uint32_t life, const election::Act& act, const std::string&) {
     WriteRequest request = act.request;
     request.record.renewed_at = wall_clock(c);
     election::WriteOutcome outcome = store_.act(client_of(c, life), request, now());
@@ -188,7 +188,7 @@ struct LeadershipWorld : KernelWorld<LeadershipKernel> {
     if (released && work_->may_act(c)) fail(fmt::format("I12: {} gave the key back while its work ran", c.name()));
     return election::Acted{std::move(outcome)};
   }
-  election::Event carried_out(Contender& c, uint32_t life, const election::Look&, const std::string& token) {
+  election::Event carried_out(Candidate& c, uint32_t life, const election::Look&, const std::string& token) {
     election::Observation seen = store_.look(client_of(c, life), token, now());
     if (is("trusts-wall-clock") && seen.record.held() &&
         wall_clock(c).unix_ns - seen.record.renewed_at.unix_ns > seen.record.lease.ns()) {
@@ -196,26 +196,26 @@ struct LeadershipWorld : KernelWorld<LeadershipKernel> {
     }
     return election::Looked{std::move(seen)};
   }
-  void answer(Contender& c, uint32_t life, uint64_t number, const election::Event& event) {
+  void answer(Candidate& c, uint32_t life, uint64_t number, const election::Event& event) {
     if (!c.up || life != c.life || number != c.question || !c.asking) return;
     c.asking = false;
     deliver(c, event);
   }
 
   // --- terms and work
-  void on(Contender& c, const election::Elected& elected) {
+  void on(Candidate& c, const election::Elected& elected) {
     const election::Term term(elected.epoch.value());
     checker_.elected(c.id.value(), term, {});
     work_->elected(c, term, elected.ends, elected.ends + c.elector->stop_grace());
   }
-  void on(Contender& c, const election::Renewed& renewed) {
+  void on(Candidate& c, const election::Renewed& renewed) {
     work_->renewed(c, renewed.ends, renewed.ends + c.elector->stop_grace());
   }
-  void on(Contender& c, const election::Drain& drain) {
+  void on(Candidate& c, const election::Drain& drain) {
     say(c, "drains: " + drain.cause);
     work_->drain(c, timing_.lease * 2);
   }
-  void on(Contender& c, election::TermEnded ended) {
+  void on(Candidate& c, election::TermEnded ended) {
     if (is("new-lease-counts-at-once")) {
       c.stop_by = ended.stop_by = std::min(c.term_ends, c.clock.local(now())) + c.elector->config().timing.stop_grace;
     }
@@ -224,52 +224,52 @@ struct LeadershipWorld : KernelWorld<LeadershipKernel> {
       after(Duration::micros(1), [this, &c] { deliver(c, election::WorkStopped{}); });
     }
   }
-  void on(Contender&, const election::LeaderChanged&) {}
-  void on(Contender& c, const election::FloorRaised& raised) {
+  void on(Candidate&, const election::LeaderChanged&) {}
+  void on(Candidate& c, const election::FloorRaised& raised) {
     if (!is("epoch-in-memory")) c.kept_floor = raised.floor;
   }
-  void on(Contender& c, const election::FailOpen& open) {
+  void on(Candidate& c, const election::FailOpen& open) {
     if (open.open && is("fail-open-is-leadership")) {
       fail(fmt::format("I11: {} leads without a confirmation of the store", c.name()));
     }
   }
-  void on(Contender& c, const election::Note& note) { say(c, note.text); }
-  void on(Contender&, const election::Stopped&) {}
+  void on(Candidate& c, const election::Note& note) { say(c, note.text); }
+  void on(Candidate&, const election::Stopped&) {}
   void work_has_stopped(GroupMember& member) { deliver(members_[member.index], election::WorkStopped{}); }
   void has_acted(GroupMember& member) { deliver(members_[member.index], election::GoodEvidence{EvidenceKind::kWork}); }
 
   // --- faults
   Duration a_while() { return draw(timing_.lease / 4, timing_.lease * 3); }
-  bool crash_one(Contender& c) {
+  bool crash_one(Candidate& c) {
     if (!crash(c, chance(0.5))) return false;
     // With its disk, or without: then it knows no epoch any more.
     if (chance(0.3)) c.kept_floor = election::Epoch();
     after(draw(Duration::zero(), timing_.lease * 2), [this, &c] { start(c); });
     return true;
   }
-  bool hang(Contender& c) {
+  bool hang(Candidate& c) {
     if (!c.working || c.hung) return false;
     say(c, "work hangs");
     c.hung = true;
     return true;
   }
-  bool ask_to_resign(Contender& c) {
+  bool ask_to_resign(Candidate& c) {
     if (!c.up) return false;
     deliver(c, election::Resign{.cause = "asked to", .heir = chance(0.5) ? any().name() : ""});
     return true;
   }
-  bool show_change(Contender& c) {
+  bool show_change(Candidate& c) {
     if (!c.up) return false;
     deliver(c, election::StoreChanged{});
     return true;
   }
-  bool cut_off(Contender& c, Duration span) {
+  bool cut_off(Candidate& c, Duration span) {
     say(c, "is cut off");
     c.cut_off = true;
     after(span, [&c] { c.cut_off = false; });
     return true;
   }
-  bool be_late(Contender& c) {
+  bool be_late(Candidate& c) {
     say(c, "hears the store late");
     c.late = true;
     after(a_while(), [this, &c] {
@@ -278,7 +278,7 @@ struct LeadershipWorld : KernelWorld<LeadershipKernel> {
     });
     return true;
   }
-  bool deafen(Contender& c) {
+  bool deafen(Candidate& c) {
     say(c, "does not hear the store");
     c.deaf = true;
     after(a_while(), [&c] { c.deaf = false; });
@@ -295,7 +295,7 @@ struct LeadershipWorld : KernelWorld<LeadershipKernel> {
   }
   // Like a lease that follows the store: shorter while the store is quick, and back again when it becomes slow, which
   // often ends in a store that does not answer. Never longer than the lease in the budgets of this world.
-  bool change_lease(Contender& c) {
+  bool change_lease(Candidate& c) {
     if (!c.up || timing_.lease < Duration::seconds(2)) return false;
     set_lease(c, 0.5 + prng().unit() / 2);
     after(draw(timing_.lease, timing_.lease * 3), [this, &c] {
@@ -304,7 +304,7 @@ struct LeadershipWorld : KernelWorld<LeadershipKernel> {
     });
     return true;
   }
-  void set_lease(Contender& c, double ratio) {
+  void set_lease(Candidate& c, double ratio) {
     election::LeaseTiming timing = timing_;
     for (Duration* span : {&timing.lease, &timing.renew_every, &timing.renew_deadline, &timing.stop_grace,
                            &timing.margin, &timing.retry}) {
@@ -313,7 +313,7 @@ struct LeadershipWorld : KernelWorld<LeadershipKernel> {
     say(c, fmt::format("has a lease of {} from now on", format_duration(timing.lease)));
     deliver(c, election::Retime{timing});
   }
-  bool set_wall_clock(Contender& c) {
+  bool set_wall_clock(Candidate& c) {
     c.wall_ahead += draw(timing_.lease, timing_.lease * 4);
     return true;
   }
@@ -327,7 +327,7 @@ struct LeadershipWorld : KernelWorld<LeadershipKernel> {
     store_up_ = true;
     loss_ = 0;
     slowest_ = timing_.store_timeout / 4;
-    for (Contender& c : members_) {
+    for (Candidate& c : members_) {
       c.cut_off = c.deaf = c.late = false;
       resume(c);
       start(c);
@@ -344,11 +344,11 @@ struct LeadershipWorld : KernelWorld<LeadershipKernel> {
             .rest = timing_.lease * 4};
   }
   void begin() override {
-    for (Contender& c : members_) {
+    for (Candidate& c : members_) {
       after(draw(Duration::zero(), timing_.lease), [this, &c] { start(c); });
     }
   }
-  // From the end of the last holder's process, with the contender's own waits (regions, back-off).
+  // From the end of the last holder's process, with the candidate's own waits (regions, back-off).
   Duration takeover_budget() const {
     Duration budget = (timing_.retry + timing_.store_timeout) * 2;
     if (mechanism_ != Mechanism::kHostLock) budget += timing_.takeable_after(timing_.lease);
@@ -362,13 +362,13 @@ struct LeadershipWorld : KernelWorld<LeadershipKernel> {
     // given the key up stay back for one, and a store that forgot is not believed for another.
     const Duration at_most = takeover_budget() + timing_.lease * 8 + Duration::seconds(1);
     if (!somebody_leads_within(at_most)) {
-      return fail("I13: all faults are repaired, but no contender leads after " + format_duration(at_most));
+      return fail("I13: all faults are repaired, but no candidate leads after " + format_duration(at_most));
     }
     // Messages from before the repair may still end this term; after that none does.
     if (!run_for(timing_.lease * 3)) return;
     const uint32_t terms = checker_.terms();
     if (!run_for(timing_.lease * 4)) return;
-    if (leader() == nullptr) return fail("I13: all faults are repaired, but no contender leads");
+    if (leader() == nullptr) return fail("I13: all faults are repaired, but no candidate leads");
     if (checker_.terms() != terms) return fail("I13: the leader changed although nothing was broken");
     crash(*leader(), true);
     if (!somebody_leads_within(takeover_budget())) {
@@ -397,19 +397,19 @@ struct LeadershipWorld : KernelWorld<LeadershipKernel> {
 };
 
 constexpr auto kLeadershipFaults = std::to_array<Fault<LeadershipWorld>>({
-    {6, "a contender crashes", [](LeadershipWorld& w) { return w.crash_one(w.any()); }},
-    {6, "a contender, or its machine, is paused",
+    {6, "a candidate crashes", [](LeadershipWorld& w) { return w.crash_one(w.any()); }},
+    {6, "a candidate, or its machine, is paused",
      [](LeadershipWorld& w) { return w.pause_for(w.any(), w.chance(0.3), w.a_while()); }},
     {3, "the work hangs", [](LeadershipWorld& w) { return w.hang(w.any()); }},
-    {3, "a contender is told to resign", [](LeadershipWorld& w) { return w.ask_to_resign(w.any()); }},
+    {3, "a candidate is told to resign", [](LeadershipWorld& w) { return w.ask_to_resign(w.any()); }},
     {2, "the store shows a change", [](LeadershipWorld& w) { return w.show_change(w.any()); }},
     {2, "the times of a lease change", [](LeadershipWorld& w) { return w.change_lease(w.any()); }},
     {3, "a wall clock is set", [](LeadershipWorld& w) { return w.set_wall_clock(w.any()); }},
     {2, "a user deletes the record by hand", [](LeadershipWorld& w) { return w.store_.record_deleted(); }},
     {6, "the store is down", [](LeadershipWorld& w) { return w.break_store(); }},
-    {8, "a contender is cut off from the store", [](LeadershipWorld& w) { return w.cut_off(w.any(), w.a_while()); }},
-    {4, "a contender receives answers of the store late", [](LeadershipWorld& w) { return w.be_late(w.any()); }},
-    {4, "a contender receives no answers of the store", [](LeadershipWorld& w) { return w.deafen(w.any()); }},
+    {8, "a candidate is cut off from the store", [](LeadershipWorld& w) { return w.cut_off(w.any(), w.a_while()); }},
+    {4, "a candidate receives answers of the store late", [](LeadershipWorld& w) { return w.be_late(w.any()); }},
+    {4, "a candidate receives no answers of the store", [](LeadershipWorld& w) { return w.deafen(w.any()); }},
     {8, "the network is slow and loses messages", [](LeadershipWorld& w) { return w.spoil_network(); }},
     {8, "a clock runs at another rate", [](LeadershipWorld& w) { return w.let_clock_drift(w.any()); }},
 });
@@ -421,7 +421,7 @@ struct LeadershipWorldOf final : LeadershipWorld {
 template <Mechanism kMechanism>
 constexpr WorldRow row_of(std::string_view name) {
   return world_row<LeadershipWorldOf<kMechanism>, kLeadershipMistakes, kLeadershipFaults>(
-      name, "one key, several contenders");
+      name, "one key, several candidates");
 }
 
 }  // namespace

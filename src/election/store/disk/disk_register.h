@@ -107,7 +107,7 @@ struct RegisterState {
   std::string key;
   // A process may die before the work that it started. So the claim's holder holds a separate file (File::try_hold),
   // which that work inherits (StoreKey::claim_descriptor). A holder without a process counts as dead only when no
-  // process holds the file. Contenders do not wait for it: they take a key whose lease has expired, even if the file is
+  // process holds the file. Candidates do not wait for it: they take a key whose lease has expired, even if the file is
   // held.
   std::unique_ptr<runtime::File> hold = nullptr;
   std::string hold_token = {};

@@ -9,7 +9,7 @@
 // Possible losses, and their detection:
 //   - The server restarts, or another one takes its place. The server names itself in each hash and in the marker of
 //     the store, so a record of an earlier life is in doubt until its holder has renewed it (`may_have_lost_data`, and
-//     another version, so that contenders begin to wait anew). A free key may be taken one lease later, with an epoch
+//     another version, so that candidates begin to wait anew). A free key may be taken one lease later, with an epoch
 //     from the clock, above all earlier ones.
 //   - Everything is lost (restart without data, FLUSHALL): the marker is gone. Absent keys are in doubt then, and for
 //     kDoubtFor (doubt.h) after, which is longer than any lease; epochs begin at the marker's time in milliseconds.

@@ -1,4 +1,4 @@
-#include "lead/drill/contenders.h"
+#include "lead/drill/candidates.h"
 
 #include <gtest/gtest.h>
 

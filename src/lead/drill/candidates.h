@@ -1,4 +1,4 @@
-// The contenders of a drill: processes of this program that run one loop of a policy sheet, each with a way to its
+// The candidates of a drill: processes of this program that run one loop of a policy sheet, each with a way to its
 // store that can be cut.
 #pragma once
 
@@ -23,7 +23,7 @@
 
 namespace bellwether::lead {
 
-// The acts of the contenders of a drill: one line for each act, all in one file, in the order of the acts (the kernel
+// The acts of the candidates of a drill: one line for each act, all in one file, in the order of the acts (the kernel
 // appends them one after the other). So the order of the lines, and no clock, shows whether two acted at once: an act
 // under an older epoch behind one under a newer epoch came from a former holder.
 //
@@ -65,7 +65,7 @@ class ActLog {
 // the epoch are those of BELLWETHER_HOLDER and BELLWETHER_EPOCH. Returns its exit code.
 int act_for(const std::string& file, Duration span);
 
-// A forwarder of TCP connections that can be cut, between a contender of a drill and the store. One thread.
+// A forwarder of TCP connections that can be cut, between a candidate of a drill and the store. One thread.
 class Forwarder {
  public:
   // Listens on a free port of this machine. `target` may be a name. `runtime` must outlive it.
@@ -97,10 +97,10 @@ class Forwarder {
   runtime::Scope scope_;
 };
 
-class Contenders final : public DrillTargets {
+class Candidates final : public DrillTargets {
  public:
   // `folder`: for the files of the drill; the acts are in act_file(). Both must outlive it.
-  Contenders(runtime::Runtime& runtime, const DrillOptions& options, std::string folder)
+  Candidates(runtime::Runtime& runtime, const DrillOptions& options, std::string folder)
       : runtime_(runtime), options_(options), folder_(std::move(folder)) {}
 
   runtime::task<Status> start() override;
@@ -131,7 +131,7 @@ class Contenders final : public DrillTargets {
 // The URL with its only host replaced by a port of this machine; kUnsupported where it has none or several.
 Result<std::string> redirected(const std::string& url, uint16_t port);
 
-// Contenders that run already, as a drill reaches them: by the process ids of this machine, or by commands of the
+// Candidates that run already, as a drill reaches them: by the process ids of this machine, or by commands of the
 // operator. The drill watches their key in place of their acts.
 
 // The last output of a program: mostly the reason of its failure. Pure.
@@ -188,8 +188,8 @@ class KeyWatch {
  public:
   static runtime::task<Result<std::unique_ptr<KeyWatch>>> open(runtime::Runtime& runtime, std::string url,
                                                                std::string key);
-  // Talks to the store for at most `timeout`. Without an answer it notes nothing.
-  runtime::task<void> look(ActLog& log, Duration timeout);
+  // Talks to the store for at most `timeout`. Without an answer it notes nothing, and says why.
+  runtime::task<Status> look(ActLog& log, Duration timeout);
   // Somebody held the key at the last look.
   bool held() const { return held_; }
 

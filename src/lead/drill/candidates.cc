@@ -1,4 +1,4 @@
-#include "lead/drill/contenders.h"
+#include "lead/drill/candidates.h"
 
 #include <algorithm>
 #include <array>
@@ -184,7 +184,7 @@ Result<std::string> redirected(const std::string& url, uint16_t port) {
   if (parsed.hosts.size() != 1 || begin == std::string::npos) {
     return fail(Errc::kUnsupported,
                 "the fault 'cut' needs a store with one network address, such as redis://HOST:PORT; a store on the "
-                "machine of the contenders cannot be cut off");
+                "machine of the candidates cannot be cut off");
   }
   std::size_t host = begin + 3;
   const std::size_t end = std::min(url.find_first_of("/?", host), url.size());
@@ -194,7 +194,7 @@ Result<std::string> redirected(const std::string& url, uint16_t port) {
 }
 
 // Acts for a good part of a poll, so that a break nearly always hits a leader at work; shorter than its lock.
-std::string Contenders::tick_command() const {
+std::string Candidates::tick_command() const {
   const Duration span = std::min(options_.loop.poll_interval, options_.loop.lock_ttl / 2) * 6 / 10;
   std::string text = fmt::format("exec \"$BELLWETHER_DRILL_PROGRAM\" drill-act {} {}", shell_word(act_file()),
                                  std::max<int64_t>(span.ms(), 20));
@@ -202,7 +202,7 @@ std::string Contenders::tick_command() const {
   return fmt::format("({}) & {}; wait", options_.command, text.substr(5));
 }
 
-runtime::task<Status> Contenders::open_way(One& one) {
+runtime::task<Status> Candidates::open_way(One& one) {
   one.store = options_.loop.store;
   if (options_.fault != DrillFault::kCut) co_return Status();
   BW_CO_RETURN_IF_ERROR(redirected(one.store, 1));
@@ -212,7 +212,7 @@ runtime::task<Status> Contenders::open_way(One& one) {
   co_return Status();
 }
 
-runtime::task<Status> Contenders::launch(One& one) {
+runtime::task<Status> Candidates::launch(One& one) {
   one.holder = fmt::format("drill-{}", ++launched_);
   const std::string& name = options_.loop.name;
   runtime::SpawnOptions spawn;
@@ -243,8 +243,8 @@ runtime::task<Status> Contenders::launch(One& one) {
   co_return Status();
 }
 
-runtime::task<Status> Contenders::start() {
-  all_.resize(options_.contenders);
+runtime::task<Status> Candidates::start() {
+  all_.resize(options_.candidates);
   for (One& one : all_) {
     Status done = co_await open_way(one);
     if (done) done = co_await launch(one);
@@ -253,7 +253,7 @@ runtime::task<Status> Contenders::start() {
   co_return Status();
 }
 
-runtime::task<Status> Contenders::break_one(std::string holder, uint64_t) {
+runtime::task<Status> Candidates::break_one(std::string holder, uint64_t) {
   for (One& one : all_) {
     if (one.holder != holder) continue;
     one.broken = true;
@@ -261,13 +261,13 @@ runtime::task<Status> Contenders::break_one(std::string holder, uint64_t) {
       case DrillFault::kKill: co_return one.process->signal(SIGKILL);
       case DrillFault::kPause: co_return one.process->signal(SIGSTOP);
       case DrillFault::kCut: one.way->cut(); co_return Status();
-      case DrillFault::kCommand: co_return fail(Errc::kUnsupported, "a command can break only running contenders");
+      case DrillFault::kCommand: co_return fail(Errc::kUnsupported, "a command can break only running candidates");
     }
   }
-  co_return fail(Errc::kNotFound, "'{}' is not a contender of this drill", holder);
+  co_return fail(Errc::kNotFound, "'{}' is not a candidate of this drill", holder);
 }
 
-runtime::task<Status> Contenders::repair() {
+runtime::task<Status> Candidates::repair() {
   for (One& one : all_) {
     if (!std::exchange(one.broken, false)) continue;
     Status done;
@@ -282,7 +282,7 @@ runtime::task<Status> Contenders::repair() {
   co_return Status();
 }
 
-runtime::task<void> Contenders::stop() {
+runtime::task<void> Candidates::stop() {
   for (One& one : all_) {
     if (one.way != nullptr) one.way->mend();
     if (one.process == nullptr) continue;
@@ -395,15 +395,16 @@ task<Result<std::unique_ptr<KeyWatch>>> KeyWatch::open(runtime::Runtime& runtime
   co_return watch;
 }
 
-task<void> KeyWatch::look(ActLog& log, Duration timeout) {
+task<Status> KeyWatch::look(ActLog& log, Duration timeout) {
   const Instant before = runtime_.boot_now();
   const auto seen = co_await key_->look(runtime_.read_clock() + timeout, nullptr);
-  if (!seen) co_return;
+  if (!seen) co_return tl::unexpected(seen.error());
   held_ = seen->present && seen->record.held();
-  if (!held_ || seen->version == version_) co_return;
+  if (!held_ || seen->version == version_) co_return Status();
   version_ = seen->version;
   // The state is at most as old as the store's answer time.
   log.note(seen->record.holder, seen->record.epoch.value(), before);
+  co_return Status();
 }
 
 }  // namespace bellwether::lead
