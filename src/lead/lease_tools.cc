@@ -71,6 +71,8 @@ runtime::task<Result<LeaseRecord>> LeaseTools::amend(std::string key, std::strin
           "'{}' is held by {}, a program that cannot hand over on request; `lease steal` takes the key from it", key,
           seen.record.holder);
     }
+    if (!steal && !heir.empty() && heir == seen.record.holder)
+      co_return fail(Errc::kInvalid, "'{}' is held by {} already, epoch {}", key, heir, seen.record.epoch.value());
     WriteRequest request;
     request.kind = WriteRequest::Kind::kAmend;
     request.expected = seen.version;

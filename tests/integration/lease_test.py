@@ -59,6 +59,7 @@ class Lease(product.Test):
         run = self.lease("transfer", "k", "--to", "c", "--by", "ops", "--wait", "100s")
         self.assertIn("now held by c", run.out)
         self.assertEqual(self.shown("k")["epoch"], 2)
+        self.assertIn("'k' is held by c already, epoch 2", self.lease("transfer", "k", "--to", "c", code=1).err)
 
     def test_a_transfer_to_nobody_says_so(self):
         self.lead("k", "a")

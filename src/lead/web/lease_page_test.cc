@@ -28,7 +28,7 @@ TEST(HtmlText, any_bytes_are_only_text) {
 
 TEST(LeasePage, shows_holder_epoch_time_and_cause) {
   const std::string html = html_of(page());
-  for (const char* word : {"orders", "node-1", ">7<", "1500 ms", "took over from node-2", "flock:/x"}) {
+  for (const char* word : {"orders", "node-1", ">7<", "1.50s", "took over from node-2", "flock:/x"}) {
     EXPECT_THAT(html, HasSubstr(word));
   }
 }
