@@ -69,7 +69,7 @@ class FileFetchTest : public sim::MachineTest {
   Giver m1_{runtime_, "m1"};
   Giver m2_{runtime_, "m2"};
   cluster::TestNode w1_{runtime_, "w1", wire::Role::kWorker, kAnyPort, kFileMessages};
-  FileStore store_{runtime_, {.folder = "/data/files"}};
+  FileStore store_{runtime_, {.folder = "/data/files", .bytes_most = 1 << 30}};
   FileFetches fetches_{runtime_, *w1_.links, store_};
   std::string content_;
   FileRef file_;

@@ -45,6 +45,10 @@ task<Status> FileStore::open() {
     bytes_ += size;
     entries_[name] = std::move(entry);
   }
+  // The limit may be lower than in that life.
+  std::vector<EntryPtr> displaced;
+  static_cast<void>(make_room(settings_.bytes_most, Duration::zero(), displaced));
+  for (EntryPtr& one : displaced) co_await remove(std::move(one));
   co_return Status{};
 }
 
@@ -72,6 +76,22 @@ FileStore::EntryPtr FileStore::take_out(std::map<std::string, EntryPtr>::iterato
   return entry;
 }
 
+// Takes out those that were used least recently until at most `most` are left; none of them if that is not enough.
+bool FileStore::make_room(uint64_t most, Duration in_use, std::vector<EntryPtr>& displaced) {
+  const Instant now = runtime_.now();
+  std::vector<std::map<std::string, EntryPtr>::iterator> idle;
+  for (auto at = entries_.begin(); at != entries_.end(); ++at) {
+    if (!at->second->busy && now - at->second->used >= in_use) idle.push_back(at);
+  }
+  std::sort(idle.begin(), idle.end(), [](auto a, auto b) { return a->second->used < b->second->used; });
+  uint64_t left = bytes_;
+  std::size_t count = 0;
+  for (; count < idle.size() && left > most; ++count) left -= idle[count]->second->file.size;
+  if (left > most) return false;
+  for (std::size_t i = 0; i < count; ++i) displaced.push_back(take_out(idle[i]));
+  return true;
+}
+
 // Its place among the others, and those that must go for it.
 Result<FileStore::EntryPtr> FileStore::make(const FileRef& file, std::vector<EntryPtr>& displaced) {
   if (settings_.folder.empty()) {
@@ -79,26 +99,15 @@ Result<FileStore::EntryPtr> FileStore::make(const FileRef& file, std::vector<Ent
   }
   if (!is_sha256_hex(file.sha256) || file.size == 0) return fail(Errc::kInvalid, "this is no hash of a file");
   if (entries_.contains(file.sha256)) return fail(Errc::kInvalid, "a file with this hash has another size");
-  const Instant now = runtime_.now();
-  const auto no_room = [&] {
+  if (file.size > settings_.bytes_most || !make_room(settings_.bytes_most - file.size, settings_.in_use, displaced)) {
     return fail(Errc::kNoSpace,
                 "the file has {}, and this node keeps at most {} of data files, of which {} are in use; end jobs that "
                 "use others, or remove columns or rows that the run does not need",
                 size_text(file.size), size_text(settings_.bytes_most), size_text(bytes_));
-  };
-  if (file.size > settings_.bytes_most) return no_room();
-  while (bytes_ + file.size > settings_.bytes_most) {
-    auto oldest = entries_.end();
-    for (auto at = entries_.begin(); at != entries_.end(); ++at) {
-      if (at->second->busy || now - at->second->used < settings_.in_use) continue;
-      if (oldest == entries_.end() || at->second->used < oldest->second->used) oldest = at;
-    }
-    if (oldest == entries_.end()) return no_room();
-    displaced.push_back(take_out(oldest));
   }
   auto entry = std::make_shared<Entry>();
   entry->file = file;
-  entry->used = now;
+  entry->used = runtime_.now();
   bytes_ += file.size;
   entries_[file.sha256] = entry;
   return entry;

@@ -39,7 +39,8 @@ class FileStore {
   FileStore(const FileStore&) = delete;
   FileStore& operator=(const FileStore&) = delete;
 
-  // Before all others, once: finds the files of an earlier life, and removes those that were not whole.
+  // Before all others, once: finds the files of an earlier life, and removes those that were not whole, or are too
+  // many.
   runtime::task<Status> open();
 
   // Bytes from the beginning that are here; they are in use from now on.
@@ -73,6 +74,7 @@ class FileStore {
   using EntryPtr = std::shared_ptr<Entry>;
 
   Entry* find(const FileRef& file);
+  bool make_room(uint64_t most, Duration in_use, std::vector<EntryPtr>& displaced);
   Result<EntryPtr> make(const FileRef& file, std::vector<EntryPtr>& displaced);
   runtime::task<Status> write(EntryPtr entry, std::string bytes);
   runtime::task<Status> complete(EntryPtr entry);

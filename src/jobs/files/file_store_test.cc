@@ -90,6 +90,10 @@ TEST_F(FileStoreTest, the_least_recently_used_file_makes_room_unless_it_is_in_us
   EXPECT_EQ(store.bytes(), 8u);
   EXPECT_EQ(names().size(), 2u);
   EXPECT_FALSE(append(store, ref_of(std::string(11, 'x')), 0, "x")) << "nothing makes room enough";
+  pass(Duration::minutes(3));
+  EXPECT_TRUE(store.is_whole(ref_of(c)));  // a use
+  EXPECT_FALSE(append(store, ref_of(std::string(9, 'x')), 0, "x"));
+  EXPECT_EQ(store.bytes(), 8u) << "and nothing goes for what finds no room";
 }
 
 TEST_F(FileStoreTest, a_new_life_finds_whole_files_and_removes_the_others) {
@@ -105,6 +109,17 @@ TEST_F(FileStoreTest, a_new_life_finds_whole_files_and_removes_the_others) {
   EXPECT_EQ(store.have(ref_of("bbbb")), 0u);
   EXPECT_EQ(store.bytes(), 4u);
   EXPECT_EQ(names(), std::vector{sha256_hex(a)});
+}
+
+TEST_F(FileStoreTest, a_new_life_with_less_room_removes_what_is_too_much) {
+  {
+    FileStore store(runtime_, settings());
+    ASSERT_TRUE(append(store, ref_of("aaaa"), 0, "aaaa") && append(store, ref_of("bbbb"), 0, "bbbb"));
+  }
+  FileStore store(runtime_, settings(5));
+  ASSERT_TRUE(machine_.run(store.open()));
+  EXPECT_EQ(store.bytes(), 4u);
+  EXPECT_EQ(names().size(), 1u);
 }
 
 TEST_F(FileStoreTest, a_file_that_nobody_uses_goes) {
