@@ -196,11 +196,22 @@ void JobBook::add_loss(uint16_t workflow, const std::string& how, uint32_t parts
     record.losses.push_back(std::move(loss));
     return;
   }
-  // At no moment was more lost than this entry says.
+  // At no moment did a workflow lose more than this entry says.
   plan::Loss& last = record.losses.back();
-  const bool at_once = loss.from < last.to && last.from < loss.to;
-  const double ratio = at_once ? std::min(last.ratio + loss.ratio, 1.0) : std::max(last.ratio, loss.ratio);
-  last = {std::min(last.from, loss.from), std::max(last.to, loss.to), ratio, std::string(kMergedLosses)};
+  if (merged.empty()) merged.push_back({std::nullopt, last.from, last.to, last.ratio});
+  double at_once = loss.ratio;
+  for (const MergedLoss& one : merged) {
+    const bool is_its = !one.workflow || *one.workflow == workflow;
+    if (is_its && one.from < loss.to && loss.from < one.to) at_once += one.ratio;
+  }
+  if (merged.size() < kMaxMerged) {
+    merged.push_back({workflow, loss.from, loss.to, loss.ratio});
+  } else {
+    MergedLoss& all = merged.back();
+    all = {std::nullopt, std::min(all.from, loss.from), std::max(all.to, loss.to), std::max(all.ratio, at_once)};
+  }
+  last = {std::min(last.from, loss.from), std::max(last.to, loss.to), std::min(std::max(last.ratio, at_once), 1.0),
+          std::string(kMergedLosses)};
 }
 
 void JobBook::write_losses(uint16_t workflow, const std::vector<uint32_t>& parts, Duration until) {

@@ -111,6 +111,15 @@ struct JobBook {
   // The numbers of each stream, and its iterations, in the ingest.
   std::map<AssignmentId, uint64_t> applied;
   std::map<AssignmentId, plan::Iterated> iterated;
+  // The losses that the last entry of a full list stands for. A new owner knows only that entry.
+  struct MergedLoss {
+    std::optional<uint16_t> workflow;  // nothing: of any
+    Duration from;
+    Duration to;
+    double ratio = 0;
+  };
+  static constexpr std::size_t kMaxMerged = 1'000;
+  std::vector<MergedLoss> merged;
 
   // --- the assignments and the workflows
   const AssignmentRecord* find(AssignmentId assignment) const;

@@ -95,6 +95,27 @@ TEST(JobLastOwner, TheLastLossOfAFullListStandsForAllThatWereLostAtOnce) {
   EXPECT_DOUBLE_EQ(job.losses.back().ratio, 2.0 / 3) << "not with the earlier one, which had ended";
 }
 
+// Between the two there is time without a loss, and the other workflow has lost its whole load.
+TEST(JobLastOwner, AFullListAddsUpWhatOneWorkflowLostAtOnceOnly) {
+  const plan::Loss earlier{Duration::zero(), Duration::seconds(1), 0.1, "worker 'w9' was lost"};
+  JobRecord record = running_record(4, {});
+  record.workflows.push_back(record.workflows.front());
+  record.losses.assign(kMaxLosses, earlier);
+  JobBook book({load_spec("browse", Duration::seconds(90)), load_spec("buy", Duration::seconds(90))}, JobRules(),
+               record);
+  const auto lose = [&](uint16_t workflow, uint32_t parts, int64_t from, int64_t to) {
+    book.add_loss(workflow, "worker 'w1' was lost", parts, Duration::seconds(from), Duration::seconds(to));
+    return book.record.losses.back().ratio;
+  };
+  EXPECT_DOUBLE_EQ(lose(0, 1, 10, 12), 0.25);
+  EXPECT_DOUBLE_EQ(lose(0, 1, 30, 32), 0.25);
+  EXPECT_DOUBLE_EQ(lose(0, 1, 20, 22), 0.25) << "between the others";
+  EXPECT_DOUBLE_EQ(lose(1, 1, 30, 32), 0.25) << "of another workflow";
+  EXPECT_DOUBLE_EQ(lose(0, 1, 31, 33), 0.5);
+  EXPECT_EQ(book.record.losses.back().from, Duration::zero());
+  EXPECT_EQ(book.record.losses.back().to, Duration::seconds(33));
+}
+
 // The wall clock of the new owner is behind, and no running worker is left to correct it.
 TEST(JobLastOwner, NoSecondThatWasToldIsMeasuredAgainWhenAClockIsBehind) {
   AssignmentRecord left = assignment_of(1, {0, 1, 1}, AssignmentState::kGone);
