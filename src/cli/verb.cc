@@ -38,6 +38,16 @@ CLI::App* new_verb(CLI::App& parent, std::string name) {
   verb->description(purpose_of(path_of(*verb)));
   // It would inherit the exit codes of its parent, which do not apply.
   verb->footer("");
+  // The parent would take an option that stands before this verb, and nobody would look at it.
+  if (parent.get_parent() != nullptr) {
+    verb->preparse_callback([&parent, verb](std::size_t) {
+      for (const CLI::Option* option : parent.get_options()) {
+        if (option->count() == 0) continue;
+        throw CLI::ExtrasError(path_of(parent), {fmt::format("write {} after '{}', which it is for", option->get_name(),
+                                                             verb->get_name())});
+      }
+    });
+  }
   return verb;
 }
 

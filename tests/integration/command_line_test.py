@@ -28,6 +28,8 @@ WRONG = [
     ("build /nowhere.cc", "cannot read '/nowhere.cc': No such file"),
     ("lead --via flock:x --key k --ttl 3 -- ls", "--ttl: '3' has no unit; write for example 3s"),
     ("cluster managers ad m1", "'ad'", "did you mean 'add'"),
+    ("cluster managers --node 127.0.0.1:1 remove m1", "write --node after 'remove'"),
+    ("worker --config w.yaml drain w1", "write --config after 'drain'"),
     ("cluster voters ad m1", "'ad'", "did you mean 'add'"),
     ("cluster members --tiemout 3s", "--tiemout", "did you mean '--timeout'"),
     ("ctl last pase", "'pase'", "did you mean 'pause'"),

@@ -132,7 +132,7 @@ class Reports(product.Test):
             "totals": {"requests": 250_000_000, "failed": 0, "rate_per_s": 69_444.4, "bytes_sent": 1,
                        "bytes_received": 1, "iterations": 5_000_000, "dropped_iterations": 0},
             "steps": {f"shop.step number {i}": step for i in range(50)},
-            "workflows": [], "thresholds": [], "generators": [], "metrics": metrics,
+            "datacenters": [], "workflows": [], "thresholds": [], "generators": [], "metrics": metrics,
             "checks": [{"name": f"check {i}", "step": "shop", "passes": 5, "fails": 0} for i in range(50)],
             "lost": [{"from": 1_200, "to": 1_260, "ratio": 0.25, "cause": "worker w2 died"}],
             "events": [{"t": 1_200, "kind": "worker_lost", "detail": "w2"}],

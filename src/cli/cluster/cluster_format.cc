@@ -167,7 +167,7 @@ std::string votes_text(const node::QuorumView& quorum) {
   if (!quorum.jobs_unable.empty()) {
     text += fmt::format("this node takes no part in keeping jobs: {}\n", printable(quorum.jobs_unable));
   } else if (quorum.jobs > 0) {
-    text += fmt::format("this node keeps the registers of {} jobs\n", quorum.jobs);
+    text += fmt::format("this node keeps the registers of {}\n", format_count(quorum.jobs, "job"));
   }
   if (!quorum.state.empty()) text += fmt::format("this manager is {}\n", printable(quorum.state));
   if (!quorum.submissions.empty())

@@ -84,8 +84,9 @@ TextRows judged_rows(const report::ResultFile& run, bool checks) {
     return rows;
   }
   for (const report::ResultCheck& one : run.checks) {
-    add(one.fails == 0, fmt::format("{}: {}", one.step, one.name),
-        fmt::format("{} passed, {} failed", format_count(one.passes), format_count(one.fails)));
+    std::string text = one.passes + one.fails == 0 ? "never reached" : format_count(one.passes) + " passed";
+    if (one.fails > 0) text += fmt::format(", {} failed", format_count(one.fails));
+    add(one.fails == 0, fmt::format("{}: {}", one.step, one.name), text);
   }
   return rows;
 }
@@ -200,7 +201,8 @@ std::string text_of(const report::ResultFile& run) {
     section("SCHEDULE  late: started more than 10ms after it was due; lag: due → started", rows);
   }
   if (const TextRows rows = latency_rows(run); rows.size() > 1) {
-    section(fmt::format("LATENCY  {}", report::kLatencyNote), rows);
+    const bool has_service = std::ranges::any_of(rows, [](const auto& row) { return row.front() == "  service"; });
+    section(fmt::format("LATENCY  {}{}", report::kLatencyNote, has_service ? report::kServiceNote : ""), rows);
   }
   std::map<std::string, uint64_t> statuses;
   for (const report::ResultStep& step : run.steps) {

@@ -153,7 +153,9 @@ Fields compared_fields(const Compared& row) {
   const Difference& of = row.of;
   const bool judged = of.judgement != Judgement::kNotJudged;
   const auto value = [&](double one) { return is_unknown(of.figure, one) ? Value() : Value(one); };
-  const bool has_change = !is_unknown(of.figure, of.before) && !is_unknown(of.figure, of.after);
+  const bool is_fraction = of.figure == Figure::kErrors || of.figure == Figure::kDropped;
+  const bool has_change =
+      !is_unknown(of.figure, of.before) && !is_unknown(of.figure, of.after) && (is_fraction || of.before > 0);
   return {shown("STEP", row.step.empty() ? "(all)" : row.step),
           {"FIGURE", "figure", to_string(of.figure)},
           {"BEFORE", "before", value(of.before), value_text(of.figure, of.before)},

@@ -86,7 +86,7 @@ TEST_F(NodeConfigTest, a_later_layer_wins_and_each_value_knows_where_it_came_fro
   EXPECT_EQ(settings.value("name").origin, "environment BELLWETHER_NAME");
   EXPECT_EQ(settings.value("profile").origin, "--set profile");
   EXPECT_EQ(settings.value("cluster").origin, "node.yaml:2:10");
-  EXPECT_EQ(settings.value("tls.ca").origin, "node.yaml:8:45");
+  EXPECT_EQ(settings.value("tls.ca").origin, "node.yaml:9:45");
   EXPECT_EQ(settings.value("region").origin, "default");
 }
 

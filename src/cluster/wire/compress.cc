@@ -4,7 +4,6 @@
 #include <zlib.h>
 
 #include "cluster/wire/big_endian.h"
-#include "core/base/check.h"
 
 namespace bellwether::wire {
 namespace {
@@ -23,13 +22,16 @@ Bytef* raw(const std::byte* bytes) { return const_cast<Bytef*>(reinterpret_cast<
 // given back to the system.
 class Deflater {
  public:
-  Deflater() { check(deflateInit(&stream_, Z_BEST_SPEED) == Z_OK, "there is memory for the state of zlib"); }
-  ~Deflater() { deflateEnd(&stream_); }
+  Deflater() : ready_(deflateInit(&stream_, Z_BEST_SPEED) == Z_OK) {}
+  ~Deflater() {
+    if (ready_) deflateEnd(&stream_);
+  }
   Deflater(const Deflater&) = delete;
   Deflater& operator=(const Deflater&) = delete;
 
-  // The bytes written; nothing if there is not enough room.
+  // The bytes written; nothing if there is not enough room, or there was no memory for the state.
   std::optional<std::size_t> deflate(Bytes body, MutableBytes room) {
+    if (!ready_) return std::nullopt;
     deflateReset(&stream_);
     stream_.next_in = raw(body.data());
     stream_.avail_in = static_cast<uInt>(body.size());
@@ -41,6 +43,7 @@ class Deflater {
 
  private:
   z_stream stream_{};
+  bool ready_;
 };
 
 }  // namespace

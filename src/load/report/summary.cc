@@ -191,7 +191,7 @@ std::vector<std::string> figures(const plan::CustomMetric& metric, const Sample&
 
 void write_workers(Page& page, const RunReport& run) {
   if (run.workers.empty()) return;
-  page.heading("WORKERS", fmt::format("{}, {}", format_count(run.workers.size(), "worker"),
+  page.heading("WORKERS", fmt::format("{}, {} at once", format_count(run.workers.size(), "worker"),
                                       format_count(static_cast<uint64_t>(run.generator.cores), "core")));
   std::vector<const Worker*> order;
   for (const Worker& worker : run.workers) order.push_back(&worker);
@@ -298,6 +298,7 @@ void write_latencies(Page& page, const RunReport& run) {
   const aggregate::Totals& totals = *run.totals;
   const plan::Plan& plan = totals.plan();
   std::vector<Row> rows{kLatencyHead};
+  bool has_service = false;
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const plan::StepInfo& info = plan.steps[s];
     const metrics::StepWindow& step = totals.sum().steps[s];
@@ -309,6 +310,7 @@ void write_latencies(Page& page, const RunReport& run) {
         {page.style(shorten(printable(info.name), page.width() - 2 - width_of(figures)), Style::kBold) + figures});
     if (!step.response.empty()) rows.push_back(latency_row("  response", step.response));
     if (plan::has_due_times(plan, info) && !step.service.empty()) {
+      has_service = true;
       metrics::ResponseTimes service;
       service.answered.merge(step.service);
       rows.push_back(latency_row("  service", service));
@@ -325,13 +327,14 @@ void write_latencies(Page& page, const RunReport& run) {
                                                : "not sent in time or cut off: their waits are lower bounds (≥)");
   }
   if (rows.size() == 1) return;
-  page.heading("LATENCY", kLatencyNote);
+  page.heading("LATENCY", std::string(kLatencyNote).append(has_service ? kServiceNote : ""));
   page.rows(rows);
 }
 
 void write_distribution(Page& page, const RunReport& run) {
   const auto all = aggregate::sample(*run.totals, "http_req_duration");
-  const Histogram times = all->trend.waits();
+  const Histogram& times = all->trend.answered;
+  const uint64_t total = all->trend.count();
   if (times.empty() || times.min() == times.max()) return;
   constexpr int kBars = 10;
   // Bars of equal ratio, not of equal width: latencies spread over magnitudes. Those that read alike are one.
@@ -356,8 +359,10 @@ void write_distribution(Page& page, const RunReport& run) {
   const uint64_t most = std::ranges::max(bars, {}, &Bar::count).count;
   const double space = static_cast<double>(page.width()) - 40;
   std::vector<Row> rows;
-  for (const Bar& bar : bars)
-    rows.push_back({"≤ " + bar.end, format_count(bar.count), percent(bar.count, times.count())});
+  for (const Bar& bar : bars) rows.push_back({"≤ " + bar.end, format_count(bar.count), percent(bar.count, total)});
+  // Their times are lower bounds, which belong to no range.
+  const uint64_t others = total - times.count();
+  if (others > 0) rows.push_back({"no response", format_count(others), percent(others, total)});
   std::vector<std::string> lines = columns(rows);
   page.heading("DISTRIBUTION", "http_req_duration of all steps, by range");
   for (std::size_t b = 0; b < bars.size(); ++b) {
@@ -366,6 +371,7 @@ void write_distribution(Page& page, const RunReport& run) {
     for (std::size_t i = 0; i < length; ++i) lines[b] += i == 0 ? "  ■" : "■";
     page.line(lines[b]);
   }
+  if (others > 0) page.line(lines.back());
 }
 
 void write_phases(Page& page, const RunReport& run) {

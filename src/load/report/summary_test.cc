@@ -69,6 +69,7 @@ TEST(Summary, of_users_with_a_pace_shows_both_times) {
   auto run = closed_run();
   EXPECT_THAT(summary(run->report), HasSubstr("coordinated omission"));
   EXPECT_TRUE(block(summary(run->report), "LATENCY").size() == 4) << "only the response time";
+  EXPECT_THAT(summary(run->report), testing::Not(HasSubstr("service:")));
   std::get<plan::ConstantVus>(run->plan.workflows[0].executor).pacing = plan::Delay::of(Duration::millis(5));
   metrics::Window late({1, 1, 0});
   late.second = 2;
@@ -78,6 +79,7 @@ TEST(Summary, of_users_with_a_pace_shows_both_times) {
   EXPECT_THAT(text, testing::Not(HasSubstr("coordinated omission")));
   EXPECT_THAT(text, HasSubstr("  response  "));
   EXPECT_THAT(text, HasSubstr("  service  "));
+  EXPECT_THAT(text, HasSubstr("service: sent → done"));
   EXPECT_THAT(text, HasSubstr("12 not sent in time or cut off: their waits are lower bounds (≥)"));
 }
 
@@ -112,7 +114,7 @@ TEST(Summary, lists_are_short_however_much_happened) {
   EXPECT_EQ(notes[13], "  - at 9s: worker w9 is there");
   EXPECT_EQ(notes[14], "  … and 30 more events, all in the result file");
   EXPECT_EQ(notes[15], "  - at 40s: worker w40 is there");
-  const auto workers = block(text, "WORKERS  500 workers, 2,000 cores");
+  const auto workers = block(text, "WORKERS  500 workers, 2,000 cores at once");
   ASSERT_EQ(workers.size(), 1u + 12 + 1);
   EXPECT_NE(workers[1].find("w321"), std::string::npos) << "what happened to somebody comes first";
   EXPECT_EQ(workers.back(), "  … and 488 more workers, all in the result file");
@@ -207,6 +209,19 @@ TEST(Summary, bars_of_times_that_read_alike_are_one) {
   EXPECT_EQ(text.find("≤ 1.00s"), text.rfind("≤ 1.00s")) << text;
   EXPECT_NE(text.find("≤ 1.00s  2  66.67%"), std::string::npos) << text;
   EXPECT_NE(text.find("≤ 1.04s  1  33.33%"), std::string::npos) << text;
+}
+
+TEST(Summary, times_that_are_lower_bounds_are_in_no_bar) {
+  plan::Plan plan = closed_run()->plan;
+  aggregate::Totals totals(plan);
+  metrics::Window window(aggregate::shape_of(plan));
+  for (const int64_t time : {1, 2, 3}) window.steps[0].response.answered.record(Duration::millis(time));
+  window.steps[0].response.unanswered.record(Duration::nanos(4));
+  totals.add(window, Duration::seconds(1));
+  const std::string text = summary(conclude(totals, {.run_id = "id"}));
+  EXPECT_THAT(text, testing::ContainsRegex("≤ 1.1[0-9]*ms +1  25.00%"));
+  EXPECT_THAT(text, testing::ContainsRegex("no response  1  25.00%"));
+  EXPECT_THAT(text, testing::Not(HasSubstr("≤ 4ns")));
 }
 
 TEST(RunReport, workflows_are_completed_stopped_or_skipped) {

@@ -84,7 +84,8 @@ std::string figures_text(const ResultMetric& metric);
 std::string figure_text(const metrics::ResponseFigure& figure);
 
 // A table of response times: its head, and a row of figures.
-inline constexpr std::string_view kLatencyNote = "response: due → done; service: sent → done";
+inline constexpr std::string_view kLatencyNote = "response: due → done";
+inline constexpr std::string_view kServiceNote = "; service: sent → done";
 inline const std::vector<std::string> kLatencyHead{"", "mean", "p50", "p90", "p95", "p99", "p99.9", "max"};
 std::vector<std::string> latency_row(std::string name, const metrics::ResponseTimes& times);
 

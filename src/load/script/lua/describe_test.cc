@@ -130,6 +130,8 @@ TEST(Describe, modules_are_run_once_and_found_by_their_names) {
               HasSubstr("the module 'a' requires itself"));
   EXPECT_THAT(told("require 'lib.b'", {module("lib.b", "lib/b.lua", "\nlocal x = nil + 1")}),
               HasSubstr("lib/b.lua:2: cannot compute with a nil value; nil means that nothing has set it"));
+  EXPECT_THAT(told("local vanilla = 5 return vanilla.x.y", {}), testing::Not(HasSubstr("nil means")));
+  EXPECT_THAT(told("return 1 < nil", {}), HasSubstr("cannot compare number with nil; nil means"));
   EXPECT_THAT(told("local name = 'a' require(name)", {}), HasSubstr("write its name as a text, require(\"a\")"));
   EXPECT_THAT(told("require 'a'", {module("a", "a.lua", "x =")}),
               HasSubstr("a.lua:1: this is not Lua: unexpected symbol"));

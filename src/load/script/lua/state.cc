@@ -81,7 +81,8 @@ std::string in_our_words(std::string_view message) {
     const std::size_t at = message.find(lua);
     if (at == std::string_view::npos) continue;
     const std::string_view rest = message.substr(at + lua.size());
-    const bool is_nil = rest.find("nil") != std::string_view::npos;
+    const bool is_nil = rest.find("nil value") != std::string_view::npos || rest.starts_with("nil with ") ||
+                        rest.ends_with(" with nil");
     return fmt::format("{}{}{}{}", message.substr(0, at), ours, rest,
                        is_nil ? "; nil means that nothing has set it: check its name" : "");
   }
