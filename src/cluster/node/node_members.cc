@@ -306,13 +306,17 @@ void NodeMembers::hear(const membership::MemberEvent& event) {
 void NodeMembers::compare_decisions(const membership::MemberEvent& event) {
   if (config_.role == wire::Role::kWorker) return;
   if (event.change != MemberChange::kJoined && event.change != MemberChange::kUpdated) return;
-  const std::vector<Rival> others = rivals();
+  const membership::MemberTable& table = kernel().table();
+  const auto at = table.find(membership::node_id(event.name));
+  if (!at || event.name == config_.name) return;
+  const auto role = static_cast<wire::Role>(table.profile(*at).role);
+  if (role != wire::Role::kGate && role != wire::Role::kManager) return;
+  const std::string decided_by = read_meta(table.profile(*at).meta).decided_by;
   const std::string own = kind_of_decision(config_.leadership);
-  const Rival* other = other_minded(others, own);
-  if (other == nullptr || other->name != event.name) return;
+  if (decided_by.empty() || decided_by == own) return;
   log_.note(true,
             fmt::format("'{}' lets {} elect the leader, but this node {}: 'leadership' must be the same on all nodes",
-                        event.name, printable(other->decided_by), own));
+                        event.name, printable(decided_by), own));
 }
 
 void NodeMembers::hear(const membership::StateArrived& arrived) {

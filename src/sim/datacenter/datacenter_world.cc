@@ -21,6 +21,8 @@ std::vector<std::string> keys_of(const jobs::RegisterReplica& replica) {
 
 constexpr int64_t kVusOfFew = 40;  // at most, of a workflow
 constexpr int64_t kVusOfMany = 400;
+constexpr int64_t kVusOfSteady = 12;
+constexpr int64_t kVusOfThousand = 2'000;
 // An assignment without a worker fails its workflow after five minutes. A worker without a message of the job's owner
 // keeps its assignments for two more.
 constexpr Duration kRestWithin = Duration::minutes(15);
@@ -29,11 +31,16 @@ constexpr Duration kAnswerWithin = Duration::seconds(30);
 }  // namespace
 
 DatacenterWorld::DatacenterWorld(const RunSettings& settings, Size size)
-    : MachineWorld(settings), large_(size == Size::kLarge), is_fence_(size == Size::kFence), arrivals_once_(is_fence_) {
+    : MachineWorld(settings),
+      is_large_(size == Size::kLarge || size == Size::kThousand),
+      is_fence_(size == Size::kFence),
+      arrivals_once_(is_fence_) {
   stage_.mistake = settings.mistake;
   const std::size_t assignment = prng().below(100);
-  managers_ = assignment < 60 ? 3 : 3 + prng().below(3);
-  workers_ = large_            ? 41 + prng().below(160)
+  const bool is_thousand = size == Size::kThousand;
+  managers_ = is_thousand ? 5 : assignment < 60 ? 3 : 3 + prng().below(3);
+  workers_ = is_thousand       ? 1'000
+             : is_large_       ? 41 + prng().below(160)
              : is_fence_       ? 4 + prng().below(4)
              : assignment < 70 ? 1 + prng().below(5)
              : assignment < 97 ? 4 + prng().below(9)
@@ -45,7 +52,10 @@ DatacenterWorld::DatacenterWorld(const RunSettings& settings, Size size)
   add_place(Kind::kClient, "client");
   introduce();
   if (is_fence_) {
-    stage_.jobs.push_back(draw_steady_job(prng()));
+    stage_.jobs.push_back(draw_steady_job(prng(), kVusOfSteady));
+  } else if (is_thousand) {
+    stage_.jobs.push_back(draw_steady_job(prng(), kVusOfThousand));
+    stage_.jobs.back()->submit_after = draw(Duration::seconds(10), Duration::seconds(30));
   } else {
     add_jobs();
     add_contexts();
@@ -74,7 +84,7 @@ void DatacenterWorld::introduce() {
 void DatacenterWorld::add_jobs() {
   const uint64_t jobs = chance(0.5) ? 1 : 2 + prng().below(3);
   for (uint64_t i = 0; i < jobs; ++i) {
-    auto job = draw_job(prng(), i, large_ ? kVusOfMany : kVusOfFew);
+    auto job = draw_job(prng(), i, is_large_ ? kVusOfMany : kVusOfFew);
     job->submit_after = draw(Duration::zero(), Duration::seconds(8));
     if (chance(0.2)) {
       job->cancel_after = draw(Duration::zero(), Duration::seconds(20));
@@ -225,8 +235,8 @@ void DatacenterWorld::make_whole() {
 
 FaultyWorld::Pace DatacenterWorld::pace() const {
   return {.least_faults = 0,
-          .most_faults = large_ ? 48 : 16,
-          .gap = large_ ? Duration::millis(1300) : Duration::seconds(4)};
+          .most_faults = is_large_ ? 48 : 16,
+          .gap = is_large_ ? Duration::millis(1300) : Duration::seconds(4)};
 }
 
 void DatacenterWorld::begin() {

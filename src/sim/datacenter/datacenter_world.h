@@ -19,7 +19,7 @@ inline constexpr Duration kLookEvery = Duration::millis(250);
 struct DatacenterWorld : MachineWorld {
   using Kind = DatacenterPlace::Kind;
 
-  enum class Size : uint8_t { kUsual, kLarge, kFence };
+  enum class Size : uint8_t { kUsual, kLarge, kThousand, kFence };
 
   DatacenterWorld(const RunSettings& settings, Size size);
   ~DatacenterWorld() override { end_processes(); }
@@ -75,7 +75,7 @@ struct DatacenterWorld : MachineWorld {
   void tell_states() override;
   std::vector<Run::Count> counts() const override;
 
-  bool large_;
+  bool is_large_;       // 41 workers or more
   bool is_fence_;       // one or two faults a run
   bool arrivals_once_;  // see excess_of()
   DatacenterStage stage_;

@@ -174,6 +174,8 @@ std::span<const WorldRow> datacenter_worlds() {
           "datacenter", "managers, workers and a client with jobs"),
       world_row<DatacenterWorldOf<DatacenterWorld::Size::kLarge>, kDatacenterMistakes, kDatacenterFaults>(
           "datacenter-large", "the same, with 41 to 200 workers"),
+      world_row<DatacenterWorldOf<DatacenterWorld::Size::kThousand>, kDatacenterMistakes, kDatacenterFaults>(
+          "datacenter-thousand", "the same, with 5 managers, 1,000 workers and one job"),
       world_row<FenceWorld, kDatacenterMistakes, kFenceFaults>("datacenter-fence",
                                                                "one fault while a job runs, and what its target gets"),
       world_row<PairWorld, kDatacenterMistakes, kFenceFaults>("datacenter-pair", "two faults at once while a job runs"),

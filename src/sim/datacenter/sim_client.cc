@@ -105,11 +105,11 @@ std::unique_ptr<JobStory> make_job(uint64_t number, std::string text) {
 
 }  // namespace
 
-std::unique_ptr<JobStory> draw_steady_job(Prng& prng) {
+std::unique_ptr<JobStory> draw_steady_job(Prng& prng, int64_t most_vus) {
   return make_job(0,
                   fmt::format("name: steady\nworkflows:\n  w0:\n    executor: constant-arrival-rate\n    rate: 300/s\n"
                               "    vus: {{preallocated: 2, max: {}}}\n    duration: 30s\n{}",
-                              prng.between(3, 12), steps_of(prng, true)));
+                              prng.between(most_vus / 4, most_vus), steps_of(prng, true)));
 }
 
 std::unique_ptr<JobStory> draw_job(Prng& prng, uint64_t number, int64_t most_vus) {

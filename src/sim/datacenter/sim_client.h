@@ -17,7 +17,7 @@ namespace bellwether::sim {
 std::unique_ptr<JobStory> draw_job(Prng& prng, uint64_t number, int64_t most_vus);
 
 // One that sends for half a minute at a steady rate, and is submitted at once.
-std::unique_ptr<JobStory> draw_steady_job(Prng& prng);
+std::unique_ptr<JobStory> draw_steady_job(Prng& prng, int64_t most_vus);
 
 // For Node::start(); `context` is a DatacenterPlace.
 runtime::task<void> run_client_process(runtime::Runtime& runtime, void* context);
