@@ -43,8 +43,8 @@ CLI::App* new_verb(CLI::App& parent, std::string name) {
     verb->preparse_callback([&parent, verb](std::size_t) {
       for (const CLI::Option* option : parent.get_options()) {
         if (option->count() == 0) continue;
-        throw CLI::ExtrasError(path_of(parent), {fmt::format("write {} after '{}', which it is for", option->get_name(),
-                                                             verb->get_name())});
+        throw CLI::ValidationError(
+            fmt::format("write {} after '{}', which it is for", option->get_name(), verb->get_name()));
       }
     });
   }
