@@ -19,7 +19,7 @@ from lib import clients, needs, report, servers
 
 @dataclasses.dataclass
 class Pairs:
-    """The runs of one candidate, each with the run of wrk next to it."""
+    """The runs of one contender, each with the run of wrk next to it."""
     site: object
     client: object
     runs: list = dataclasses.field(default_factory=list)
@@ -36,11 +36,11 @@ PLAIN = "bellwether, plain"
 EXTRACT = "bellwether, check + extract"
 LUA = "bellwether, check + extract in Lua"
 CPP = "bellwether, check + extract in C++"
-CANDIDATES = ("h2load", "hey", "floor", "plain", "extract", "lua", "cpp", "varied", "varied-floor", "target",
+CONTENDERS = ("h2load", "hey", "floor", "plain", "extract", "lua", "cpp", "varied", "varied-floor", "target",
               "target-floor", "tls")
 
 
-def candidates(options, stack):
+def contenders(options, stack):
     """The chosen pairs. Servers live as long as the stack."""
     program = needs.built(options.build, "bellwether")
 
@@ -62,7 +62,7 @@ def candidates(options, stack):
     if {"target", "target-floor"} & set(options.only):
         target = stack.enter_context(servers.target(program))
         makers |= {"target-floor": (target, floor), "target": (target, lambda: scenario("plain", PLAIN))}
-    pairs = {name: (makers[name][0], peer(options, makers[name][1])) for name in CANDIDATES if name in options.only}
+    pairs = {name: (makers[name][0], peer(options, makers[name][1])) for name in CONTENDERS if name in options.only}
     return {name: Pairs(site, client) for name, (site, client) in pairs.items() if client}
 
 
@@ -81,7 +81,7 @@ def compare(options, out):
     rounds, seconds = options.rounds, options.seconds
     wrk = peer(options, clients.Wrk)
     with contextlib.ExitStack() as stack:
-        pairs = candidates(options, stack)
+        pairs = contenders(options, stack)
         print(f"About {rounds * len(pairs) * 2 * (seconds + 0.2) / 60:.1f} minutes: {rounds} rounds of "
               f"{2 * len(pairs)} runs of {seconds} s.", file=sys.stderr)
         for turn in range(rounds):
@@ -141,8 +141,8 @@ def goals_of(name, pair):
 
 if __name__ == "__main__":
     arguments = report.parser(__doc__)
-    arguments.add_argument("--rounds", type=int, default=5, help="pairs of each candidate with wrk (default 5)")
+    arguments.add_argument("--rounds", type=int, default=5, help="pairs of each contender with wrk (default 5)")
     arguments.add_argument("--seconds", type=float, default=3, help="length of a run (default 3)")
-    arguments.add_argument("--only", nargs="+", choices=CANDIDATES, default=CANDIDATES,
-                           help="these candidates instead of all")
+    arguments.add_argument("--only", nargs="+", choices=CONTENDERS, default=CONTENDERS,
+                           help="these contenders instead of all")
     report.main(arguments, compare, rounds=1, seconds=0.3)

@@ -84,9 +84,7 @@ TextRows judged_rows(const report::ResultFile& run, bool checks) {
     return rows;
   }
   for (const report::ResultCheck& one : run.checks) {
-    std::string text = one.passes + one.fails == 0 ? "never reached" : format_count(one.passes) + " passed";
-    if (one.fails > 0) text += fmt::format(", {} failed", format_count(one.fails));
-    add(one.fails == 0, fmt::format("{}: {}", one.step, one.name), text);
+    add(one.fails == 0, fmt::format("{}: {}", one.step, one.name), report::check_text(one.passes, one.fails));
   }
   return rows;
 }
@@ -101,7 +99,7 @@ TextRows latency_rows(const report::ResultFile& run) {
     if (!step.due_times || step.service.empty()) continue;
     metrics::ResponseTimes service;
     service.answered.merge(step.service);
-    rows.push_back(report::latency_row("  service", service));
+    rows.push_back(report::latency_row(report::kServiceRow, service));
   }
   return rows;
 }
@@ -201,8 +199,7 @@ std::string text_of(const report::ResultFile& run) {
     section("SCHEDULE  late: started more than 10ms after it was due; lag: due → started", rows);
   }
   if (const TextRows rows = latency_rows(run); rows.size() > 1) {
-    const bool has_service = std::ranges::any_of(rows, [](const auto& row) { return row.front() == "  service"; });
-    section(fmt::format("LATENCY  {}{}", report::kLatencyNote, has_service ? report::kServiceNote : ""), rows);
+    section("LATENCY  " + report::latency_note(rows), rows);
   }
   std::map<std::string, uint64_t> statuses;
   for (const report::ResultStep& step : run.steps) {

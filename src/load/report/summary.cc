@@ -70,11 +70,7 @@ void write_checks(Page& page, const RunReport& run) {
   };
   for (std::size_t c = 0; c < plan.checks.size(); ++c) {
     const metrics::CheckCount& count = run.totals->sum().checks[c];
-    std::string text = count.passes + count.fails == 0 ? "never reached" : format_count(count.passes) + " passed";
-    if (count.fails > 0) {
-      text +=
-          fmt::format(", {} failed ({})", format_count(count.fails), percent(count.fails, count.passes + count.fails));
-    }
+    std::string text = check_text(count.passes, count.fails);
     wide = std::max(wide, width_of(text));
     names = std::max(names, width_of(text_of(plan.checks[c])));
     figures.push_back(std::move(text));
@@ -298,7 +294,6 @@ void write_latencies(Page& page, const RunReport& run) {
   const aggregate::Totals& totals = *run.totals;
   const plan::Plan& plan = totals.plan();
   std::vector<Row> rows{kLatencyHead};
-  bool has_service = false;
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const plan::StepInfo& info = plan.steps[s];
     const metrics::StepWindow& step = totals.sum().steps[s];
@@ -310,10 +305,9 @@ void write_latencies(Page& page, const RunReport& run) {
         {page.style(shorten(printable(info.name), page.width() - 2 - width_of(figures)), Style::kBold) + figures});
     if (!step.response.empty()) rows.push_back(latency_row("  response", step.response));
     if (plan::has_due_times(plan, info) && !step.service.empty()) {
-      has_service = true;
       metrics::ResponseTimes service;
       service.answered.merge(step.service);
-      rows.push_back(latency_row("  service", service));
+      rows.push_back(latency_row(kServiceRow, service));
     }
     const auto note = [&](uint64_t count, const char* text) {
       if (count == 0) return;
@@ -327,7 +321,7 @@ void write_latencies(Page& page, const RunReport& run) {
                                                : "not sent in time or cut off: their waits are lower bounds (≥)");
   }
   if (rows.size() == 1) return;
-  page.heading("LATENCY", std::string(kLatencyNote).append(has_service ? kServiceNote : ""));
+  page.heading("LATENCY", latency_note(rows));
   page.rows(rows);
 }
 

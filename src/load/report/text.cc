@@ -312,8 +312,19 @@ std::string closed_model_note(std::string_view workflows) {
       workflows);
 }
 
-std::vector<std::string> latency_row(std::string name, const metrics::ResponseTimes& times) {
-  std::vector<std::string> row{std::move(name), figure_text(times.mean())};
+std::string latency_note(const std::vector<std::vector<std::string>>& rows) {
+  const bool has_service = std::ranges::any_of(rows, [](const auto& row) { return row.front() == kServiceRow; });
+  return std::string("response: due → done") + (has_service ? "; service: sent → done" : "");
+}
+
+std::string check_text(uint64_t passes, uint64_t fails) {
+  std::string text = passes + fails == 0 ? "never reached" : format_count(passes) + " passed";
+  if (fails > 0) text += fmt::format(", {} failed ({})", format_count(fails), percent(fails, passes + fails));
+  return text;
+}
+
+std::vector<std::string> latency_row(std::string_view name, const metrics::ResponseTimes& times) {
+  std::vector<std::string> row{std::string(name), figure_text(times.mean())};
   for (const auto& one : times.percentiles(std::array{50.0, 90.0, 95.0, 99.0, 99.9})) row.push_back(figure_text(one));
   row.push_back(figure_text(times.max()));
   return row;

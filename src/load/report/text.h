@@ -84,10 +84,14 @@ std::string figures_text(const ResultMetric& metric);
 std::string figure_text(const metrics::ResponseFigure& figure);
 
 // A table of response times: its head, and a row of figures.
-inline constexpr std::string_view kLatencyNote = "response: due → done";
-inline constexpr std::string_view kServiceNote = "; service: sent → done";
 inline const std::vector<std::string> kLatencyHead{"", "mean", "p50", "p90", "p95", "p99", "p99.9", "max"};
-std::vector<std::string> latency_row(std::string name, const metrics::ResponseTimes& times);
+inline constexpr std::string_view kServiceRow = "  service";
+std::vector<std::string> latency_row(std::string_view name, const metrics::ResponseTimes& times);
+// The times that such rows have.
+std::string latency_note(const std::vector<std::vector<std::string>>& rows);
+
+// "98 passed, 2 failed (2.00%)"
+std::string check_text(uint64_t passes, uint64_t fails);
 
 // Why the times of closed workflows lack the waits of a stall. `workflows`: their names.
 std::string closed_model_note(std::string_view workflows);
