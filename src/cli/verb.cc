@@ -42,7 +42,7 @@ CLI::App* new_verb(CLI::App& parent, std::string name) {
   if (parent.get_parent() != nullptr) {
     verb->preparse_callback([&parent, verb](std::size_t) {
       for (const CLI::Option* option : parent.get_options()) {
-        if (option->count() == 0) continue;
+        if (option->count() == 0 || option == parent.get_help_ptr()) continue;
         throw CLI::ValidationError(
             fmt::format("write {} after '{}', which it is for", option->get_name(), verb->get_name()));
       }
