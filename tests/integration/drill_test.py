@@ -159,6 +159,7 @@ class Attached(Drill):
 
     test_kill = test_pause = test_cut = None
     test_a_promise_that_is_not_kept_is_said = test_a_signal_ends_it_with_a_partial_report = None
+    test_a_store_that_does_not_answer_is_named = None
     test_a_candidate_that_acts_after_its_lease_is_found_out = test_what_cannot_be_cut_is_said = None
     test_load_of_the_product_itself_runs_beside_the_rounds = None
 

@@ -95,7 +95,7 @@ TEST(JobLastOwner, TheLastLossOfAFullListStandsForAllThatWereLostAtOnce) {
   EXPECT_DOUBLE_EQ(job.losses.back().ratio, 2.0 / 3) << "not with the earlier one, which had ended";
 }
 
-// Between the two there is time without a loss, and the other workflow has lost its whole load.
+// Neither a loss between two others, nor one of another workflow at the same time, adds to them.
 TEST(JobLastOwner, AFullListAddsUpWhatOneWorkflowLostAtOnceOnly) {
   const plan::Loss earlier{Duration::zero(), Duration::seconds(1), 0.1, "worker 'w9' was lost"};
   JobRecord record = running_record(4, {});

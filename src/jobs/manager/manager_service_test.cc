@@ -195,6 +195,14 @@ class ManagerServiceTest : public testing::Test {
     report.state = "healthy";
     return report;
   }
+  // Job j1 runs on w1, which has reported this.
+  dispatch::WorkerReport begin_job() {
+    dispatch::WorkerReport report = willing();
+    ask(w1_, report);
+    EXPECT_TRUE(std::holds_alternative<dispatch::Submitted>(submit("j1", test_bundle())));
+    until([&] { return worker_.begun.has_value(); });
+    return report;
+  }
   // The state that its owner leaves: after an end in order; after a death between the blob of a record with a
   // cancellation and its register; or in a register that has missed the deletion of the job.
   enum class Left { kWhole, kHalf, kForgotten };
@@ -389,10 +397,7 @@ TEST_F(ManagerServiceTest, whoever_tells_more_than_is_copied_is_asked_for_less_u
 // for them.
 TEST_F(ManagerServiceTest, excess_is_said_only_when_the_record_that_gives_the_assignment_up_is_kept) {
   start({});
-  dispatch::WorkerReport report = willing();
-  ask(w1_, report);
-  ASSERT_TRUE(std::holds_alternative<dispatch::Submitted>(submit("j1", test_bundle())));
-  until([&] { return worker_.begun.has_value(); });
+  dispatch::WorkerReport report = begin_job();
   const std::string window = ingest::encode_window(ingest::random_window(prng_, 0));
   const dispatch::WindowMessage message{"j1", worker_.begun->assignment, worker_.begun->from, 1, 1, window};
   const auto is_excess = [&] {
@@ -417,10 +422,7 @@ TEST_F(ManagerServiceTest, excess_is_said_only_when_the_record_that_gives_the_as
 // Reports that the worker sent before the order to begin may arrive after its answer to the order.
 TEST_F(ManagerServiceTest, an_assignment_is_lost_when_a_report_lacks_it_that_follows_the_answer_to_another_one) {
   start({});
-  dispatch::WorkerReport report = willing();
-  ask(w1_, report);
-  ASSERT_TRUE(std::holds_alternative<dispatch::Submitted>(submit("j1", test_bundle())));
-  until([&] { return worker_.begun.has_value(); });
+  dispatch::WorkerReport report = begin_job();
   machine_.run_for(Duration::seconds(1));
   const dispatch::AssignmentId first = worker_.begun->assignment;
   const auto loses_it = [&](uint64_t number, uint64_t heard) {
