@@ -37,12 +37,9 @@ class Worker {
  public:
   static Result<std::unique_ptr<Worker>> create(const TargetOptions& options, runtime::Endpoint at, uint64_t seed,
                                                 std::shared_ptr<TlsContext> tls) {
-    auto runtime = EpollRuntime::create({.seed = seed});
-    if (!runtime) return tl::unexpected(runtime.error());
-    auto listener = (*runtime)->listen(at, {.share_port = options.threads > 1});
-    if (!listener) return tl::unexpected(listener.error());
-    return std::unique_ptr<Worker>(
-        new Worker(std::move(*runtime), std::move(*listener), options.faults, std::move(tls)));
+    BW_TRY(auto runtime, EpollRuntime::create({.seed = seed}));
+    BW_TRY(auto listener, runtime->listen(at, {.share_port = options.threads > 1}));
+    return std::unique_ptr<Worker>(new Worker(std::move(runtime), std::move(listener), options.faults, std::move(tls)));
   }
   ~Worker() {
     if (thread_.joinable()) thread_.join();
@@ -100,9 +97,8 @@ Result<std::shared_ptr<TlsContext>> make_tls(const TargetOptions& options) {
 
 task<Status> write_text(runtime::Runtime* runtime, std::string path, std::string text) {
   const runtime::OpenOptions how{.create = true, .truncate = true, .write = true};
-  auto file = co_await runtime->open(std::move(path), how);
-  if (!file) co_return tl::unexpected(file.error());
-  auto written = co_await (*file)->write_at(0, as_bytes(text));
+  BW_CO_TRY(auto file, co_await runtime->open(std::move(path), how));
+  auto written = co_await file->write_at(0, as_bytes(text));
   co_return written;
 }
 
@@ -116,34 +112,29 @@ task<void> wait_for_end(runtime::Runtime* runtime, runtime::Signals* signals, Du
 }  // namespace
 
 Result<TargetTotals> run_target(const TargetOptions& options, OnListening on_listening) {
-  auto control = EpollRuntime::create({.seed = options.seed});
-  if (!control) return tl::unexpected(control.error());
-  auto signals = runtime::Signals::collect(**control, {SIGINT, SIGTERM});
-  if (!signals) return tl::unexpected(signals.error());
-  auto tls = make_tls(options);
-  if (!tls) return tl::unexpected(tls.error());
-  if (!options.ca_file.empty() && *tls != nullptr) {
-    auto written = (*control)->run(write_text(control->get(), options.ca_file, (*tls)->certificate_pem()));
-    if (!written) return tl::unexpected(written.error());
+  BW_TRY(auto control, EpollRuntime::create({.seed = options.seed}));
+  BW_TRY(auto signals, runtime::Signals::collect(*control, {SIGINT, SIGTERM}));
+  BW_TRY(auto tls, make_tls(options));
+  if (!options.ca_file.empty() && tls != nullptr) {
+    BW_RETURN_IF_ERROR(control->run(write_text(control.get(), options.ca_file, tls->certificate_pem())));
   }
 
   // Threads share a port, and so would a second target of this user: only a listener that does not share finds it out.
-  if (const auto alone = (*control)->listen(options.listen, {}); !alone) return tl::unexpected(alone.error());
+  BW_RETURN_IF_ERROR(control->listen(options.listen, {}));
 
   std::vector<std::unique_ptr<Worker>> workers;
   runtime::Endpoint at = options.listen;
   for (uint32_t i = 0; i < options.threads; ++i) {
-    auto worker = Worker::create(options, at, (*control)->prng().next(), *tls);
-    if (!worker) return tl::unexpected(worker.error());
-    at = (*worker)->local();  // with port 0, the others share the port that the first was given
-    workers.push_back(std::move(*worker));
+    BW_TRY(auto worker, Worker::create(options, at, control->prng().next(), tls));
+    at = worker->local();  // with port 0, the others share the port that the first was given
+    workers.push_back(std::move(worker));
   }
   for (std::size_t i = 0; i < workers.size(); ++i) {
     workers[i]->start(options.pin.empty() ? std::nullopt : std::optional(options.pin[i % options.pin.size()]));
   }
   on_listening((options.tls ? "https://" : "http://") + at.to_string());
-  (*control)->read_clock();
-  (*control)->run(wait_for_end(control->get(), signals->get(), options.run_for));
+  control->read_clock();
+  control->run(wait_for_end(control.get(), signals.get(), options.run_for));
 
   TargetTotals sum;
   for (auto& worker : workers) {

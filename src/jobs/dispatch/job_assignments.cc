@@ -192,13 +192,6 @@ void JobKernel::offered(Instant now, AssignmentId id, OfferAnswer answer, const 
   advance(now, out);
 }
 
-void JobKernel::preparing(Instant now, AssignmentId id) {
-  const AssignmentRecord* const assignment = book_.find(id);
-  if (assignment == nullptr) return;
-  const bool waits = assignment->state == AssignmentState::kOffered || assignment->state == AssignmentState::kReady;
-  if (waits) book_.since[id] = now;
-}
-
 void JobKernel::begin_assignment(Instant now, AssignmentRecord& assignment, JobEffects& out) {
   if (book_.is_spare(assignment) || now < book_.runs_elsewhere_until(assignment)) return;
   if (book_.is_past(now, assignment.workflow)) {

@@ -93,7 +93,12 @@ class JobKernel {
   void pool(Instant now, std::vector<WorkerSight> workers, JobEffects& out);
   void offered(Instant now, AssignmentId assignment, OfferAnswer answer, const std::string& why, JobEffects& out);
   // Its worker still fetches files for it, or waits for other workers that do.
-  void preparing(Instant now, AssignmentId assignment);
+  void preparing(Instant now, AssignmentId assignment) {
+    const AssignmentRecord* const known = find(assignment);
+    if (known == nullptr) return;
+    const bool waits = known->state == AssignmentState::kOffered || known->state == AssignmentState::kReady;
+    if (waits) book_.since[assignment] = now;
+  }
   // The worker does not know the assignment (any more), or could not begin it.
   void not_begun(Instant now, AssignmentId assignment, const std::string& why, JobEffects& out);
   // It confirms that it will take over.

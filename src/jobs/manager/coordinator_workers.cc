@@ -1,4 +1,4 @@
-// Messages to workers about a job's assignments, and their reports and measurements.
+// The reports and measurements of a job's workers, and the orders of its clients.
 
 #include <algorithm>
 #include <utility>
@@ -11,7 +11,6 @@ namespace bellwether::node {
 
 using dispatch::AssignmentId;
 using dispatch::JobEffects;
-using dispatch::OfferAnswer;
 using dispatch::Refusal;
 using dispatch::refusal;
 using ingest::StreamId;
@@ -19,40 +18,9 @@ using runtime::task;
 
 namespace {
 
-constexpr Duration kOfferLimit = Duration::seconds(10);  // the worker prepares the scenario meanwhile
-constexpr Duration kTellLimit = Duration::seconds(2);
-constexpr Duration kTellAgain = Duration::millis(100);
-constexpr Duration kFetchAgain = Duration::millis(200);
-constexpr Duration kReadyEvery = Duration::seconds(10);
-constexpr Duration kBeginFor = Duration::seconds(10);
-constexpr Duration kStopFor = Duration::seconds(30);
-constexpr Duration kRetireFor = Duration::minutes(2);
 constexpr Duration kMaxCancel = Duration::seconds(3);
 
-const Refusal* refusal_of(const Result<dispatch::Response>& answer) {
-  return answer ? std::get_if<Refusal>(&*answer) : nullptr;
-}
-bool is_noted(const Result<dispatch::Response>& answer) {
-  return answer && std::holds_alternative<dispatch::Noted>(*answer);
-}
-
-OfferAnswer meaning_of(const Result<dispatch::Response>& answer) {
-  if (is_noted(answer)) return OfferAnswer::kReady;
-  const Refusal* refusal = refusal_of(answer);
-  if (refusal == nullptr) return OfferAnswer::kNotNow;
-  if (refusal->kind == Refusal::Kind::kBroken) return OfferAnswer::kBroken;
-  return refusal->kind == Refusal::Kind::kBusy ? OfferAnswer::kBusy : OfferAnswer::kNotNow;
-}
-
 }  // namespace
-
-task<Result<dispatch::Response>> JobCoordinator::tell(std::string worker, dispatch::JobMessage message,
-                                                      Duration timeout) {
-  const auto at = parts_.cluster_view.find(worker);
-  if (!at) co_return fail(Errc::kUnreachable, "the address of worker '{}' is unknown", worker);
-  auto answer = co_await ask(parts_.links, *at, std::move(message), timeout, scope_.cancellation());
-  co_return answer;
-}
 
 std::vector<AssignmentId> JobCoordinator::undispatched() const {
   std::vector<AssignmentId> out;
@@ -63,239 +31,6 @@ std::vector<AssignmentId> JobCoordinator::undispatched() const {
   return out;
 }
 
-task<void> JobCoordinator::offer(JobCoordinator* self, AssignmentId id) {
-  const dispatch::AssignmentRecord* assignment = self->job_->find(id);
-  if (assignment == nullptr || assignment->state != dispatch::AssignmentState::kOffered || !self->owned_) co_return;
-  const std::string worker = assignment->worker;
-  dispatch::Offer message{self->job_->order(id, self->handle_->fence())};
-  message.order.files = self->files_;
-  const auto answer = co_await self->offer_until_answered(id, worker, message);
-  if (self->closing_ || !self->owned_) co_return;
-  self->step(
-      [&](Instant at, JobEffects& out) { self->job_->offered(at, id, meaning_of(answer), words_of(answer), out); });
-  if (is_noted(answer) && !self->files_.empty()) co_await self->keep_ready(id, worker, std::move(message));
-}
-
-task<Result<dispatch::Response>> JobCoordinator::offer_until_answered(AssignmentId id, std::string worker,
-                                                                      dispatch::Offer message) {
-  const Duration most = kOfferLimit + dispatch::reading_time(files_);
-  bool given = false;
-  while (true) {
-    auto answer = co_await tell(worker, message, most);
-    if (closing_ || !owned_) co_return answer;
-    const Refusal* const refusal = refusal_of(answer);
-    if (refusal != nullptr && refusal->kind == Refusal::Kind::kUnknown && !std::exchange(given, true)) {
-      // It does not have the inputs of the plan.
-      const dispatch::BundleMessage bundle{id_, message.order.bundle, bundle_};
-      auto taken = co_await tell(worker, bundle, kOfferLimit);
-      if (!is_noted(taken)) co_return taken;
-      continue;
-    }
-    if (!answer || !std::holds_alternative<dispatch::FileState>(*answer)) co_return answer;
-    const dispatch::AssignmentRecord* const assignment = job_->find(id);
-    if (assignment == nullptr || assignment->state != dispatch::AssignmentState::kOffered) {
-      co_return fail(Errc::kCancelled, "it is not offered any more");
-    }
-    step([&](Instant at, JobEffects&) { job_->preparing(at, id); });
-    co_await parts_.runtime.sleep(kFetchAgain, scope_.cancellation());
-  }
-}
-
-// An assignment that is ready waits for those whose workers still fetch: longer than a worker waits without a message.
-task<void> JobCoordinator::keep_ready(AssignmentId id, std::string worker, dispatch::Offer message) {
-  while (true) {
-    co_await parts_.runtime.sleep(kReadyEvery, scope_.cancellation());
-    if (closing_ || !owned_) co_return;
-    const dispatch::AssignmentRecord* const assignment = job_->find(id);
-    if (assignment == nullptr || assignment->state != dispatch::AssignmentState::kReady) co_return;
-    step([&](Instant at, JobEffects&) { job_->preparing(at, id); });
-    const auto answer = co_await tell(worker, message, kTellLimit);
-    static_cast<void>(answer);  // its reports say whether it is still there
-  }
-}
-
-template <class Make, class Take>
-task<void> JobCoordinator::insist(Make make, Take take) {
-  while (owned_ && !closing_) {
-    std::optional<Said> said = make();
-    if (!said) co_return;
-    const auto answer = co_await tell(std::move(said->worker), std::move(said->message), kTellLimit);
-    if (closing_ || !owned_ || take(answer)) co_return;
-    co_await parts_.runtime.sleep(kTellAgain, scope_.cancellation());
-  }
-}
-
-task<void> JobCoordinator::begin(JobCoordinator* self, dispatch::job_effect::Begin begin) {
-  if (!self->beginning_.insert(begin.assignment).second) co_return;
-  const Instant end = self->now() + kBeginFor;
-  std::optional<std::string> refused;
-  co_await self->insist(
-      [&]() -> std::optional<Said> {
-        const dispatch::AssignmentRecord* const assignment = self->job_->find(begin.assignment);
-        if (assignment == nullptr || assignment->state != dispatch::AssignmentState::kRunning) return std::nullopt;
-        return Said{assignment->worker, dispatch::BeginMessage{self->id_, self->handle_->fence(), begin.assignment,
-                                                               self->now() - begin.clock, begin.resumes,
-                                                               assignment->from, assignment->rows}};
-      },
-      [&](const Result<dispatch::Response>& answer) {
-        if (refusal_of(answer) != nullptr) refused = words_of(answer);
-        return is_noted(answer) || refused || self->now() >= end;
-      });
-  self->beginning_.erase(begin.assignment);
-  if (self->closing_ || !self->owned_ || !refused) co_return;
-  self->step([&](Instant at, JobEffects& out) { self->job_->not_begun(at, begin.assignment, *refused, out); });
-}
-
-task<void> JobCoordinator::stop(JobCoordinator* self, dispatch::job_effect::Stop stop) {
-  const dispatch::AssignmentRecord* const assignment = self->job_->find(stop.assignment);
-  if (assignment == nullptr) co_return;
-  const std::string worker = assignment->worker;
-  const Instant end = self->now() + kStopFor;
-  co_await self->insist(
-      [&]() -> std::optional<Said> {
-        if (self->now() >= end) return std::nullopt;
-        return Said{worker, dispatch::StopMessage{self->id_, self->handle_->fence(), stop.assignment, stop.how,
-                                                  stop.why, stop.evict}};
-      },
-      [&](const Result<dispatch::Response>& answer) { return answer || self->parts_.cluster_view.is_gone(worker); });
-}
-
-// Until it knows the number of the record, even if that changes meanwhile.
-task<void> JobCoordinator::scale(JobCoordinator* self, AssignmentId id) {
-  if (!self->scaling_.insert(id).second) co_return;
-  uint32_t vus = 0;
-  const auto wanted = [&]() -> std::optional<uint32_t> {
-    const dispatch::AssignmentRecord* const assignment = self->job_->find(id);
-    if (assignment == nullptr || !dispatch::is_live(*assignment) ||
-        assignment->state == dispatch::AssignmentState::kStopping)
-      return {};
-    return self->job_->record().workflows[assignment->workflow].vus;
-  };
-  co_await self->insist(
-      [&]() -> std::optional<Said> {
-        const std::optional<uint32_t> now = wanted();
-        if (!now) return std::nullopt;
-        vus = *now;
-        return Said{self->job_->find(id)->worker, dispatch::ScaleMessage{self->id_, self->handle_->fence(), id, vus}};
-      },
-      [&](const Result<dispatch::Response>& answer) {
-        return refusal_of(answer) != nullptr || (answer && wanted() == vus);
-      });
-  self->scaling_.erase(id);
-}
-
-// Until it has answered, or is not to take over any more.
-task<void> JobCoordinator::take_over(JobCoordinator* self, dispatch::job_effect::TakeOver taking) {
-  co_await self->insist(
-      [&]() -> std::optional<Said> {
-        const dispatch::AssignmentRecord* const assignment = self->job_->find(taking.assignment);
-        if (assignment == nullptr) return std::nullopt;
-        const bool runs = assignment->state == dispatch::AssignmentState::kRunning && !assignment->end;
-        if (taking.go ? !runs : !self->job_->is_spare(*assignment)) return std::nullopt;
-        return Said{assignment->worker, dispatch::TakeOverMessage{self->id_, self->handle_->fence(), taking.assignment,
-                                                                  self->now() - taking.clock, assignment->from,
-                                                                  !taking.go, assignment->rows}};
-      },
-      [&](const Result<dispatch::Response>& answer) {
-        if (!answer) return false;
-        self->step([&](Instant at, JobEffects& out) {
-          if (is_noted(answer)) return self->job_->taken_over(at, taking.assignment, out);
-          self->job_->not_begun(at, taking.assignment, words_of(answer), out);
-        });
-        return true;
-      });
-}
-
-// Until it has answered, or is dead: its answer decides who runs its parts.
-task<void> JobCoordinator::hand_over(JobCoordinator* self, AssignmentId id) {
-  const dispatch::AssignmentRecord* const known = self->job_->find(id);
-  const uint64_t until = known == nullptr ? 0 : known->until;
-  co_await self->insist(
-      [&]() -> std::optional<Said> {
-        const dispatch::AssignmentRecord* const assignment = self->job_->find(id);
-        if (assignment == nullptr || !dispatch::is_live(*assignment) || assignment->handed_over ||
-            assignment->until != until)
-          return {};
-        return Said{assignment->worker, dispatch::HandOverMessage{self->id_, self->handle_->fence(), id, until}};
-      },
-      [&](const Result<dispatch::Response>& answer) {
-        if (!answer) return false;
-        self->step([&](Instant at, JobEffects& out) {
-          if (is_noted(answer)) return self->job_->handed_over(at, id, until, out);
-          self->job_->kept_on(at, id, words_of(answer), out);
-        });
-        return true;
-      });
-}
-
-task<void> JobCoordinator::adopt(JobCoordinator* self, std::string worker) {
-  std::string told;
-  uint64_t life = 0;
-  co_await self->insist(
-      [&]() -> std::optional<Said> {
-        const auto& assignments = self->job_->record().assignments;
-        // The last one: its life is the newest. Of an ended one only its values for others and the clock of the run are
-        // wanted, and not for long.
-        const auto mine =
-            std::find_if(assignments.rbegin(), assignments.rend(), [&](const dispatch::AssignmentRecord& assignment) {
-              return assignment.worker == worker && (dispatch::is_live(assignment) || self->job_->asks(worker));
-            });
-        if (mine == assignments.rend()) return std::nullopt;
-        life = mine->life;
-        dispatch::AdoptMessage message{self->id_, self->handle_->fence(), {}};
-        for (const dispatch::AssignmentRecord& assignment : assignments) {
-          if (assignment.worker != worker || assignment.life != life) continue;
-          message.streams.push_back({assignment.id, self->ingest_->applied(StreamId(assignment.id.value()))});
-        }
-        return Said{worker, std::move(message)};
-      },
-      [&](const Result<dispatch::Response>& answer) {
-        const auto* adopted = answer ? std::get_if<dispatch::Adopted>(&*answer) : nullptr;
-        const Refusal* refusal = refusal_of(answer);
-        if (adopted != nullptr || (refusal != nullptr && refusal->kind == Refusal::Kind::kUnknown)) {
-          const std::vector<dispatch::AssignmentSight> sights =
-              adopted != nullptr ? adopted->assignments : std::vector<dispatch::AssignmentSight>();
-          for (const dispatch::AssignmentSight& sight : sights) {
-            const dispatch::AssignmentRecord* const known = self->job_->find(sight.assignment);
-            if (sight.clock != Duration::zero() && known != nullptr && !self->job_->is_spare(*known)) {
-              static_cast<void>(self->ingest_->open(StreamId(sight.assignment.value()), sight.from));
-            }
-          }
-          self->step([&](Instant at, JobEffects& out) { self->job_->sighted(at, worker, life, sights, out); });
-          return true;
-        }
-        if (refusal != nullptr && refusal->why != told) {
-          told = refusal->why;
-          self->say("not_adopted", fmt::format("worker '{}' does not list its assignments: {}", worker, told), true);
-        }
-        // What it may run moves when it holds no permit any more.
-        if (self->parts_.cluster_view.is_gone(worker)) self->doubted(worker, "it is gone");
-        return false;
-      });
-}
-
-void JobCoordinator::retire_all() {
-  std::set<std::string> told;
-  for (const dispatch::AssignmentRecord& assignment : job_->record().assignments) {
-    if (told.insert(assignment.worker).second) scope_.spawn(retire(this, assignment.worker));
-  }
-}
-
-// A worker that does not receive it deletes the job by itself, later.
-task<void> JobCoordinator::retire(JobCoordinator* self, std::string worker) {
-  const Instant end = self->now() + kRetireFor;
-  Duration pause = kTellAgain;
-  while (!self->closing_ && self->now() < end && !self->parts_.cluster_view.is_gone(worker)) {
-    const dispatch::RetireMessage message{self->id_, self->handle_->fence()};
-    const auto answer = co_await self->tell(worker, message, kTellLimit);
-    if (answer) co_return;
-    co_await self->parts_.runtime.sleep(pause, self->scope_.cancellation());
-    pause = std::min(pause * 2, Duration::seconds(5));
-  }
-}
-
-// --- reports of workers ----------------------------------------------------------------------------------------------
-
 void JobCoordinator::worker_gone(const std::string& worker, uint64_t life, const std::string& why) {
   if (job_ == nullptr || !owned_ || job_->over()) return;
   step([&](Instant at, JobEffects& out) { job_->worker_gone(at, worker, life, why, out); });
@@ -304,26 +39,6 @@ void JobCoordinator::worker_gone(const std::string& worker, uint64_t life, const
 void JobCoordinator::doubted(const std::string& worker, const std::string& why) {
   if (job_ == nullptr || !owned_ || job_->over()) return;
   step([&](Instant at, JobEffects& out) { job_->doubted(at, worker, why, out); });
-}
-
-// Asks one witness of a silent worker, until it has answered or the worker is heard or gone.
-task<void> JobCoordinator::deny(JobCoordinator* self, dispatch::job_effect::Deny deny, dispatch::Witness witness) {
-  std::optional<Duration> rest;
-  co_await self->insist(
-      [&]() -> std::optional<Said> {
-        if (!self->job_->is_silent(deny.silent)) return std::nullopt;
-        return Said{witness.worker,
-                    dispatch::DenyMessage{self->id_, self->handle_->fence(), witness.life, deny.silent, deny.last}};
-      },
-      [&](const Result<dispatch::Response>& answer) {
-        if (const auto* denied = answer ? std::get_if<dispatch::Denied>(&*answer) : nullptr) rest = denied->rest;
-        // Another process has its name: that one has ended, and gives permits no more.
-        const Refusal* const refusal = refusal_of(answer);
-        if (refusal != nullptr && refusal->kind == Refusal::Kind::kUnknown) rest = self->job_->rules().permit / 2;
-        return rest.has_value();
-      });
-  if (!rest || self->closing_ || !self->owned_) co_return;
-  self->step([&](Instant at, JobEffects& out) { self->job_->denied(at, deny.silent, witness, *rest, out); });
 }
 
 void JobCoordinator::evict(const std::string& worker, AssignmentId assignment, const std::string& why) {
@@ -349,11 +64,11 @@ std::optional<dispatch::Noted::Permit> JobCoordinator::reported(const std::strin
     if (!live) {
       if (here != held.end() && here->second != dispatch::AssignmentPhase::kEnded &&
           assignment.state != dispatch::AssignmentState::kEnded) {
-        scope_.spawn(stop(this, {assignment.id, dispatch::StopHow::kAtOnce, "it was reassigned"}));
+        scope_.spawn(orders_.stop({assignment.id, dispatch::StopHow::kAtOnce, "it was reassigned"}));
       }
       continue;
     }
-    if (assignment.state == dispatch::AssignmentState::kOffered || beginning_.contains(assignment.id)) continue;
+    if (assignment.state == dispatch::AssignmentState::kOffered || orders_.is_beginning(assignment.id)) continue;
     const bool missing = here == held.end();
     const bool idle = !missing && assignment.state == dispatch::AssignmentState::kRunning &&
                       here->second < dispatch::AssignmentPhase::kRunning;
@@ -380,11 +95,6 @@ std::optional<dispatch::Noted::Permit> JobCoordinator::reported(const std::strin
   auto permit = job_->permit(now(), worker, report.life, running, report.number, report.heard);
   if (permit) permit->fence = handle_->fence();
   return permit;
-}
-
-const std::string* JobCoordinator::holder(AssignmentId assignment) const {
-  const dispatch::AssignmentRecord* const found = job_->find(assignment);
-  return found == nullptr ? nullptr : &found->worker;
 }
 
 dispatch::Response JobCoordinator::end(const dispatch::EndMessage& message) {

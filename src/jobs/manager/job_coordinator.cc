@@ -188,7 +188,7 @@ task<Status> JobCoordinator::take_over(Instant deadline) {
       if (!dispatch::is_live(assignment)) ingest_->close(ingest::StreamId(assignment.id.value()));
     }
     if (job_->zero()) watchers_->live().set_zero(*job_->zero());
-    for (const std::string& worker : job_->workers_to_ask()) scope_.spawn(adopt(this, worker));
+    for (const std::string& worker : job_->workers_to_ask()) scope_.spawn(orders_.adopt(worker));
   });
   co_return Status{};
 }
@@ -199,11 +199,6 @@ void JobCoordinator::start() {
                                                          settings_.watch_pause, settings_.watchers_most});
   next_copy_ = now() + settings_.copy_every;
   scope_.spawn(keep_time(this));
-}
-
-void JobCoordinator::abandon() {
-  closing_ = true;
-  scope_.cancel();
 }
 
 task<void> JobCoordinator::close() {
@@ -236,24 +231,24 @@ void JobCoordinator::carry_out(const dispatch::JobEffect& effect) {
                  },
                  [&](const fx::Offer& offering) {
                    dispatched_.insert(offering.assignment);
-                   scope_.spawn(offer(this, offering.assignment));
+                   scope_.spawn(orders_.offer(offering.assignment));
                  },
                  [&](const fx::Begin& beginning) {
                    open_stream(*job_->find(beginning.assignment));
-                   scope_.spawn(begin(this, beginning));
+                   scope_.spawn(orders_.begin(beginning));
                  },
-                 [&](const fx::TakeOver& taking) { scope_.spawn(take_over(this, taking)); },
-                 [&](const fx::HandOver& handing) { scope_.spawn(hand_over(this, handing.assignment)); },
+                 [&](const fx::TakeOver& taking) { scope_.spawn(orders_.take_over(taking)); },
+                 [&](const fx::HandOver& handing) { scope_.spawn(orders_.hand_over(handing.assignment)); },
                  [&](const fx::OpenStream& open) { open_stream(*job_->find(open.assignment)); },
-                 [&](const fx::Scale& scaling) { scope_.spawn(scale(this, scaling.assignment)); },
-                 [&](const fx::Stop& stopping) { scope_.spawn(stop(this, stopping)); },
+                 [&](const fx::Scale& scaling) { scope_.spawn(orders_.scale(scaling.assignment)); },
+                 [&](const fx::Stop& stopping) { scope_.spawn(orders_.stop(stopping)); },
                  [&](const fx::Deny& denying) {
                    say("worker_silent",
                        fmt::format("job '{}': worker '{}' is silent; its parts move when it holds no permit any more",
                                    id_, denying.silent.worker),
                        true);
                    for (const dispatch::Witness& witness : job_->all_witnesses()) {
-                     if (witness != denying.silent) scope_.spawn(deny(this, denying, witness));
+                     if (witness != denying.silent) scope_.spawn(orders_.deny(denying, witness));
                    }
                  },
                  [&](const fx::CloseStream& closed) {
@@ -268,7 +263,7 @@ void JobCoordinator::carry_out(const dispatch::JobEffect& effect) {
                    over_since_ = parts_.runtime.now();
                    watchers_->live().finish(now());
                    say("job_over", fmt::format("job '{}' is {}", id_, state_format(job_->record())));
-                   retire_all();
+                   orders_.retire_all();
                    scope_.spawn(let_go(this));
                    watchers_->changed_now();
                  },
@@ -280,14 +275,6 @@ void JobCoordinator::carry_out(const dispatch::JobEffect& effect) {
                  },
              },
              effect);
-}
-
-void JobCoordinator::poke() {
-  if (nap_ != nullptr) nap_->cancel();
-}
-
-Instant JobCoordinator::copy_due() const {
-  return ingest_->unsafe() && !copying_ && owned_ ? next_copy_ : Instant::never();
 }
 
 Instant JobCoordinator::next_deadline() const {
@@ -491,8 +478,6 @@ void JobCoordinator::add_cores(std::map<std::string, uint32_t>& asked) const {
     if (dispatch::is_live(assignment)) asked[assignment.worker] += assignment.cores;
   }
 }
-
-bool JobCoordinator::wants_cores() const { return job_ != nullptr && owned_ && job_->queued(); }
 
 void JobCoordinator::pool(const std::vector<dispatch::WorkerSight>& workers) {
   if (job_ == nullptr || !owned_ || job_->over()) return;

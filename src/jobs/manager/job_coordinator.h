@@ -1,8 +1,9 @@
 // The coordinator of one job on its owner: drives the kernel (jobs/dispatch/job_kernel.h) with the register of the job,
 // its ingest, the workers of its assignments and the clients that watch it.
 //
-//   job_coordinator.cc          its life: taken, written, copied, concluded, lost
-//   coordinator_workers.cc  messages to workers, and their reports and measurements
+//   job_coordinator.cc      its life: taken, written, copied, concluded, lost
+//   coordinator_workers.cc  reports and measurements of workers, and orders of clients
+//   job_orders.h            messages to workers
 //
 // One thread, that of its runtime.
 #pragma once
@@ -24,6 +25,7 @@
 #include "jobs/dispatch/messages.h"
 #include "jobs/ingest/run_ingest.h"
 #include "jobs/manager/cluster_view.h"
+#include "jobs/manager/job_orders.h"
 #include "jobs/manager/watchers.h"
 
 namespace bellwether::node {
@@ -74,7 +76,10 @@ class JobCoordinator final : private jobs::JobHandle::Listener {
   runtime::task<Status> take_over(Instant deadline);
 
   // Gives up all waits; close() must follow.
-  void abandon();
+  void abandon() {
+    closing_ = true;
+    scope_.cancel();
+  }
   // Ends all its coroutines, and releases the register. Before its destruction.
   runtime::task<void> close();
 
@@ -86,7 +91,7 @@ class JobCoordinator final : private jobs::JobHandle::Listener {
   Instant over_since() const { return over_since_; }
   // Cores of workers that its assignments use.
   void add_cores(std::map<std::string, uint32_t>& asked) const;
-  bool wants_cores() const;
+  bool wants_cores() const { return job_ != nullptr && owned_ && job_->queued(); }
   // The number of dispatched assignments; and the assignments that have a place on a worker and are not dispatched.
   uint64_t dispatched() const { return dispatched_.size(); }
   std::vector<dispatch::AssignmentId> undispatched() const;
@@ -101,7 +106,10 @@ class JobCoordinator final : private jobs::JobHandle::Listener {
   std::optional<dispatch::Noted::Permit> reported(const std::string& worker, const dispatch::WorkerReport& report);
   // The worker of an assignment; nullptr: the job has no such assignment. The caller passes a worker's messages
   // (window(), end(), more_time()) only if it is this worker.
-  const std::string* holder(dispatch::AssignmentId assignment) const;
+  const std::string* holder(dispatch::AssignmentId assignment) const {
+    const dispatch::AssignmentRecord* const found = job_->find(assignment);
+    return found == nullptr ? nullptr : &found->worker;
+  }
   dispatch::Response window(const std::string& worker, const dispatch::WindowMessage& message);
   dispatch::Response end(const dispatch::EndMessage& message);
   dispatch::Response more_time(const std::string& worker, const dispatch::ExtendMessage& message);
@@ -133,6 +141,7 @@ class JobCoordinator final : private jobs::JobHandle::Listener {
   resilience::Backpressure pressure() const;
 
  private:
+  friend class JobOrders;
   void on_lost(const jobs::LostJob& lost) override;
 
   // --- job_coordinator.cc
@@ -156,9 +165,11 @@ class JobCoordinator final : private jobs::JobHandle::Listener {
     }
   }
   void after(const dispatch::JobEffects& effects);
-  void poke();
+  void poke() {
+    if (nap_ != nullptr) nap_->cancel();
+  }
   void carry_out(const dispatch::JobEffect& effect);
-  Instant copy_due() const;
+  Instant copy_due() const { return ingest_->unsafe() && !copying_ && owned_ ? next_copy_ : Instant::never(); }
   Instant next_deadline() const;
   static runtime::task<void> keep_time(JobCoordinator* self);
   static runtime::task<void> write_on(JobCoordinator* self);
@@ -174,29 +185,7 @@ class JobCoordinator final : private jobs::JobHandle::Listener {
   void say(const std::string& event, const std::string& text, bool warning = false);
 
   // --- coordinator_workers.cc
-  static runtime::task<void> offer(JobCoordinator* self, dispatch::AssignmentId assignment);
-  // Offers it until it is ready or refused: a worker may have to fetch files first.
-  runtime::task<Result<dispatch::Response>> offer_until_answered(dispatch::AssignmentId id, std::string worker,
-                                                                 dispatch::Offer message);
-  runtime::task<void> keep_ready(dispatch::AssignmentId id, std::string worker, dispatch::Offer message);
-  static runtime::task<void> begin(JobCoordinator* self, dispatch::job_effect::Begin begin);
-  static runtime::task<void> take_over(JobCoordinator* self, dispatch::job_effect::TakeOver taking);
-  static runtime::task<void> hand_over(JobCoordinator* self, dispatch::AssignmentId assignment);
-  static runtime::task<void> stop(JobCoordinator* self, dispatch::job_effect::Stop stop);
-  static runtime::task<void> scale(JobCoordinator* self, dispatch::AssignmentId assignment);
-  static runtime::task<void> deny(JobCoordinator* self, dispatch::job_effect::Deny deny, dispatch::Witness witness);
   runtime::task<bool> is_recorded();
-  static runtime::task<void> adopt(JobCoordinator* self, std::string worker);
-  static runtime::task<void> retire(JobCoordinator* self, std::string worker);
-  void retire_all();
-  runtime::task<Result<dispatch::Response>> tell(std::string worker, dispatch::JobMessage message, Duration timeout);
-  // Sends the result of make() (nothing: it is obsolete) until take(answer) says that it is done.
-  struct Said {
-    std::string worker;
-    dispatch::JobMessage message;
-  };
-  template <class Make, class Take>
-  runtime::task<void> insist(Make make, Take take);
   void open_stream(const dispatch::AssignmentRecord& assignment);
   void say_pressure();
 
@@ -223,9 +212,8 @@ class JobCoordinator final : private jobs::JobHandle::Listener {
   std::unique_ptr<Watchers> watchers_;
   // The first of the reports in a row without it, or with it as ready only.
   std::map<dispatch::AssignmentId, uint64_t> missed_;
-  std::set<dispatch::AssignmentId> beginning_;
-  std::set<dispatch::AssignmentId> scaling_;
   std::set<dispatch::AssignmentId> dispatched_;  // offers that went out
+  JobOrders orders_{*this};
   bool excess_told_ = false;
   resilience::Backpressure told_pressure_ = resilience::Backpressure::kNone;
   Instant over_since_;

@@ -295,11 +295,6 @@ void ManagerService::on_process_ended(const std::string& name, const std::string
   on_cores_changed();
 }
 
-void ManagerService::on_worker_back(const std::string& name) {
-  registry_.back(name);
-  on_cores_changed();
-}
-
 // --- sharing out cores -----------------------------------------------------------------------------------------------
 
 void ManagerService::on_cores_changed() {
@@ -458,8 +453,6 @@ void ManagerService::on_says(const JobCoordinator& job, const std::string& event
                              bool warning) {
   parts_.job_says(job.id(), event, text, warning);
 }
-
-void ManagerService::on_lost(JobCoordinator& job) { drop(job.id()); }
 
 void ManagerService::drop(const std::string& job) {
   const auto at = coordinators_.find(job);

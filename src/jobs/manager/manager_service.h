@@ -100,7 +100,10 @@ class ManagerService final : public cluster::Service {
   // News of membership about a worker: that it is dead is no proof of it.
   void on_process_ended(const std::string& name, const std::string& why);
   void on_worker_gone(const std::string& name, const std::string& why);
-  void on_worker_back(const std::string& name);
+  void on_worker_back(const std::string& name) {
+    registry_.back(name);
+    on_cores_changed();
+  }
 
   std::size_t jobs() const { return coordinators_.size(); }
   std::size_t workers() const { return registry_.size(); }
@@ -121,7 +124,7 @@ class ManagerService final : public cluster::Service {
   // Cores are free, or wanted.
   void on_cores_changed();
   // This manager no longer owns the job.
-  void on_lost(JobCoordinator& job);
+  void on_lost(JobCoordinator& job) { drop(job.id()); }
   ManagerFiles& files() { return files_; }
 
  private:

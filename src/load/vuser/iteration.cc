@@ -16,6 +16,20 @@ using runtime::task;
 
 namespace {
 
+// Notes of programs: few, and each once, because a program must not flood the reader.
+constexpr std::size_t kMaxNotes = 20;
+
+// From this length on the memory of a response counts for more than copying it away and back.
+constexpr Duration kLongSleep = Duration::millis(10);
+
+template <class T>
+std::unique_ptr<T> take_free(std::vector<std::unique_ptr<T>>& pool) {
+  if (pool.empty()) return std::make_unique<T>();
+  auto taken = std::move(pool.back());
+  pool.pop_back();
+  return taken;
+}
+
 // Borrows a text from the thread's free ones while a request needs its bytes.
 class TextLease {
  public:
@@ -26,14 +40,7 @@ class TextLease {
     if (text_ != nullptr) pool_.push_back(std::move(text_));
   }
   RequestText& get() {
-    if (text_ == nullptr) {
-      if (pool_.empty()) {
-        text_ = std::make_unique<RequestText>();
-      } else {
-        text_ = std::move(pool_.back());
-        pool_.pop_back();
-      }
-    }
+    if (text_ == nullptr) text_ = take_free(pool_);
     return *text_;
   }
 
@@ -42,11 +49,48 @@ class TextLease {
   std::unique_ptr<RequestText> text_;
 };
 
+// Borrows a run from the thread's free ones.
+class RunLease {
+ public:
+  explicit RunLease(std::vector<std::unique_ptr<CodeRun>>& pool) : pool_(pool), run_(take_free(pool)) {}
+  RunLease(const RunLease&) = delete;
+  RunLease& operator=(const RunLease&) = delete;
+  ~RunLease() {
+    run_->let_go();
+    pool_.push_back(std::move(run_));
+  }
+  CodeRun& operator*() { return *run_; }
+
+ private:
+  std::vector<std::unique_ptr<CodeRun>>& pool_;
+  std::unique_ptr<CodeRun> run_;
+};
+
 // The access token of its requests, by its index in the plan.
 std::optional<uint16_t> token_of(const plan::Step& step) {
   if (const auto* call = std::get_if<plan::HttpCall>(&step.work)) return call->token;
   const auto* code = std::get_if<plan::CodeCall>(&step.work);
   return code != nullptr ? code->base.token : std::nullopt;
+}
+
+// As count() records them. Nothing: the request has no such time.
+std::optional<Duration> time_of(plan::RequestTime time, const http1::Response& response, Instant due) {
+  using plan::RequestTime;
+  const bool needs_connection =
+      time == RequestTime::kLookUp || time == RequestTime::kConnect || time == RequestTime::kTls;
+  if (needs_connection ? response.connections == 0 : response.error != ErrorKind::kNone) return std::nullopt;
+  const auto unless_zero = [](Duration span) { return span > Duration::zero() ? std::optional(span) : std::nullopt; };
+  switch (time) {
+    case RequestTime::kResponse: return response.done - due;
+    case RequestTime::kService: return response.done - response.sent;
+    case RequestTime::kLookUp: return unless_zero(response.dns);
+    case RequestTime::kConnect: return response.connect;
+    case RequestTime::kTls: return unless_zero(response.tls);
+    case RequestTime::kSend: return response.sending;
+    case RequestTime::kWait: return response.first_byte - response.sent - response.sending;
+    case RequestTime::kReceive: return response.done - response.first_byte;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -82,6 +126,7 @@ Status IterationRunner::prepare(WorkflowRun& run) {
   }
   return {};
 }
+
 // One row of each file of data for the iteration that begins.
 void IterationRunner::take_rows(WorkflowRun& run, Vu& vu) {
   for (const plan::Feed& feed : run.workflow.feeds) {
@@ -317,30 +362,6 @@ inline void IterationRunner::count(plan::StepId step, const http1::Response& res
   (cut_off ? counts.response.unfinished : counts.response.unanswered).record(runtime_.now() - due);
 }
 
-namespace {
-
-// As count() records them. Nothing: the request has no such time.
-std::optional<Duration> time_of(plan::RequestTime time, const http1::Response& response, Instant due) {
-  using plan::RequestTime;
-  const bool needs_connection =
-      time == RequestTime::kLookUp || time == RequestTime::kConnect || time == RequestTime::kTls;
-  if (needs_connection ? response.connections == 0 : response.error != ErrorKind::kNone) return std::nullopt;
-  const auto unless_zero = [](Duration span) { return span > Duration::zero() ? std::optional(span) : std::nullopt; };
-  switch (time) {
-    case RequestTime::kResponse: return response.done - due;
-    case RequestTime::kService: return response.done - response.sent;
-    case RequestTime::kLookUp: return unless_zero(response.dns);
-    case RequestTime::kConnect: return response.connect;
-    case RequestTime::kTls: return unless_zero(response.tls);
-    case RequestTime::kSend: return response.sending;
-    case RequestTime::kWait: return response.first_byte - response.sent - response.sending;
-    case RequestTime::kReceive: return response.done - response.first_byte;
-  }
-  return std::nullopt;
-}
-
-}  // namespace
-
 void IterationRunner::watch(plan::StepId step, const http1::Response& response, bool failed, Instant due) {
   const bool answered = response.error == ErrorKind::kNone;
   const std::vector<plan::Watch>& watches = state_.plan.watches;
@@ -359,40 +380,6 @@ RenderContext IterationRunner::context_for(const Vu& vu, bool with_time) {
 }
 
 // Steps whose work a program does: it states its wishes, and the engine fulfils them.
-
-namespace {
-
-// Notes of programs: few, and each once, because a program must not flood the reader.
-constexpr std::size_t kMaxNotes = 20;
-
-// From this length on the memory of a response counts for more than copying it away and back.
-constexpr Duration kLongSleep = Duration::millis(10);
-
-// Borrows a run from the thread's free ones.
-class RunLease {
- public:
-  explicit RunLease(std::vector<std::unique_ptr<CodeRun>>& pool) : pool_(pool) {
-    if (pool_.empty()) {
-      run_ = std::make_unique<CodeRun>();
-    } else {
-      run_ = std::move(pool_.back());
-      pool_.pop_back();
-    }
-  }
-  RunLease(const RunLease&) = delete;
-  RunLease& operator=(const RunLease&) = delete;
-  ~RunLease() {
-    run_->let_go();
-    pool_.push_back(std::move(run_));
-  }
-  CodeRun& operator*() { return *run_; }
-
- private:
-  std::vector<std::unique_ptr<CodeRun>>& pool_;
-  std::unique_ptr<CodeRun> run_;
-};
-
-}  // namespace
 
 Result<std::size_t> IterationRunner::program_at(uint16_t index) {
   for (std::size_t i = 0; i < programs_.size(); ++i) {
