@@ -120,7 +120,7 @@ Result<TargetTotals> run_target(const TargetOptions& options, OnListening on_lis
   }
 
   // Threads share a port, and so would a second target of this user: only a listener that does not share finds it out.
-  BW_RETURN_IF_ERROR(control->listen(options.listen, {}));
+  if (const auto alone = control->listen(options.listen, {}); !alone) return tl::unexpected(alone.error());
 
   std::vector<std::unique_ptr<Worker>> workers;
   runtime::Endpoint at = options.listen;
