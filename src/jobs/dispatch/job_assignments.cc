@@ -331,9 +331,9 @@ void JobKernel::finish(Instant now, AssignmentRecord& assignment, JobEffects& ou
       book_.add_event(now, "worker_isolated", fmt::format("{} stopped: {}", whose, end.detail));
     }
     lose(now, assignment, left ? "its worker has left" : "it was isolated", out);
-  } else if (lost_its_process(assignment) && !assignment.handed_over && !book_.is_stopped(workflow)) {
+  } else if (lost_its_process(assignment) && !book_.is_stopped(workflow)) {
     // Seconds that it had not reported are lost with its process.
-    assignment.lost_from = seconds(assignment.from + book_.applied[assignment.id]);
+    if (!assignment.handed_over) assignment.lost_from = book_.reported_until(assignment);
     if (end.outcome == AssignmentOutcome::kLost)
       book_.add_event(now, "assignment_lost", fmt::format("{}: {}", whose, end.detail));
     lose(now, assignment, end.detail, out);
@@ -347,7 +347,7 @@ void JobKernel::finish(Instant now, AssignmentRecord& assignment, JobEffects& ou
     book_.add_event(now, "assignment_failed", fmt::format("{} {}", whose, why));
     if (assignment.streams && !was_stopped) {
       // The seconds that it had not reported at its end.
-      const Duration from = seconds(assignment.from + book_.applied[assignment.id]);
+      const Duration from = book_.reported_until(assignment);
       book_.add_loss(workflow, fmt::format("worker '{}' lost its process", assignment.worker), assignment.parts.count,
                      from, std::max(from, std::min(book_.elapsed(now), from + Duration::seconds(1))));
     }
@@ -461,7 +461,7 @@ void JobKernel::lose(Instant now, AssignmentRecord& assignment, const std::strin
   }
   if (assignment.handed_over) {
     // Seconds that others run are not lost; seconds that it had begun and did not report are.
-    const Duration counted = seconds(assignment.from + book_.applied[assignment.id]);
+    const Duration counted = book_.reported_until(assignment);
     const Duration last = std::max(assignment.lost_from, std::min(book_.elapsed(now), counted + Duration::seconds(1)));
     // The loss of parts that nobody has taken over is written when somebody continues them.
     const uint32_t parts = book_.succeeded(assignment);
@@ -472,7 +472,7 @@ void JobKernel::lose(Instant now, AssignmentRecord& assignment, const std::strin
     return book_.set(now, assignment, AssignmentState::kGone);
   }
   if (assignment.streams && assignment.state != AssignmentState::kEnded) {
-    assignment.lost_from = seconds(assignment.from + book_.applied[assignment.id]);
+    assignment.lost_from = book_.reported_until(assignment);
     out.push_back(job_effect::CloseStream{assignment.id});
   }
   if (assignment.streams) book_.lose_iterations(now, assignment);

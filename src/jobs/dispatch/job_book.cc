@@ -263,6 +263,14 @@ uint64_t JobBook::unreported(const AssignmentRecord& assignment, Duration by) co
                             std::max(silence, Duration::zero()) + kClocksDiffer);
 }
 
+Duration JobBook::reported_until(const AssignmentRecord& assignment) const {
+  const auto numbers = applied.find(assignment.id);
+  const auto told = iterated.find(assignment.id);
+  const bool has_any = numbers != applied.end() && numbers->second > 0;
+  const Duration idle = has_any && told != iterated.end() ? told->second.idle : Duration::zero();
+  return seconds(assignment.from + (has_any ? numbers->second : 0)) - idle;
+}
+
 // The end of a process that was killed says nothing about its time.
 Duration JobBook::ran_until(Instant now, const AssignmentRecord& assignment) const {
   if (!assignment.end || lost_its_process(assignment)) return elapsed(now);
@@ -336,9 +344,8 @@ void JobBook::lose_rest(Instant now, uint16_t workflow, const std::string& how) 
 // their workers: the owner asks them, like the running ones. Seconds of assignments that are gone are lost.
 void JobBook::follow_ingest(Instant now) {
   for (AssignmentRecord& assignment : record.assignments) {
-    const uint64_t counted = applied[assignment.id];
     if (!assignment.streams || has_all_of(assignment)) continue;
-    const Duration until = seconds(assignment.from + counted);
+    const Duration until = reported_until(assignment);
     if (assignment.state == AssignmentState::kEnded) {
       BW_PROBE("dispatch: an assignment has ended whose last seconds the ingest lacks");
       set(now, assignment, AssignmentState::kStopping);

@@ -95,6 +95,18 @@ TEST(JobLastOwner, TheLastLossOfAFullListStandsForAllThatWereLostAtOnce) {
   EXPECT_DOUBLE_EQ(job.losses.back().ratio, 2.0 / 3) << "not with the earlier one, which had ended";
 }
 
+// It was isolated within its last second, told that second, and was lost before it could tell its end.
+TEST(JobLastOwner, TheIdleRestOfTheLastSecondThatWasToldIsLost) {
+  const AssignmentRecord runs = assignment_of(1, {0, 1, 1}, AssignmentState::kRunning);
+  JobKernel job({load_spec("browse", kMinute)}, JobRules(), running_record(1, {runs}), Prng(1));
+  JobEffects out;
+  job.iterated(runs.id, {.idle = Duration::millis(700)});
+  job.adopt(Instant::from_ns(20'000'000'000), Duration::seconds(15), {{runs.id, 11}}, out);
+  job.worker_gone(Instant::from_ns(21'000'000'000), runs.worker, runs.life, "its process has ended", out);
+  EXPECT_EQ(job.record().assignments[0].state, AssignmentState::kGone);
+  EXPECT_EQ(job.record().assignments[0].lost_from, Duration::millis(10'300));
+}
+
 // Neither a loss between two others, nor one of another workflow at the same time, adds to them.
 TEST(JobLastOwner, AFullListAddsUpWhatOneWorkflowLostAtOnceOnly) {
   const plan::Loss earlier{Duration::zero(), Duration::seconds(1), 0.1, "worker 'w9' was lost"};

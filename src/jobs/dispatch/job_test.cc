@@ -150,6 +150,8 @@ class JobStory {
       world_->restart(rest.at(0));
     } else if (verb == "crash") {
       world_->crash(parsed<AssignmentId>(rest.at(0)));
+    } else if (verb == "kill") {
+      world_->crash(parsed<AssignmentId>(rest.at(0)), AssignmentOutcome::kLost);
     } else if (verb == "forget_users") {
       each_assignment([](const std::string&, AssignmentId, TestAssignment& one) { one.vus = 5; });
     } else if (verb == "owner_dies") {

@@ -148,10 +148,10 @@ class JobWorld {
   }
   // The workers may delete the job.
   bool retired() const { return retired_; }
-  void crash(AssignmentId assignment) {
+  void crash(AssignmentId assignment, AssignmentOutcome outcome = AssignmentOutcome::kCrashed) {
     for (auto& [name, worker] : workers_) {
       const auto at = worker.assignments.find(assignment);
-      if (at != worker.assignments.end()) end(at->second, AssignmentOutcome::kCrashed);
+      if (at != worker.assignments.end()) end(at->second, outcome);
     }
   }
   // True if it has ended.

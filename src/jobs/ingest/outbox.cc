@@ -8,9 +8,9 @@
 
 namespace bellwether::ingest {
 
-void Outbox::add(std::string second) {
+void Outbox::add(std::string second, bool is_whole) {
   ++last_;
-  kept_.push_back({{last_, last_, std::move(second)}, false});
+  kept_.push_back({{last_, last_, std::move(second)}, false, is_whole});
   bytes_ += kept_.back().delta.window.size();
   make_room();
 }
@@ -82,7 +82,8 @@ void Outbox::make_room() {
 }
 
 bool Outbox::can_merge(std::size_t at) const {
-  return at + 1 < kept_.size() && !kept_[at].ever_sent && !kept_[at + 1].ever_sent;
+  const auto may_merge = [this](std::size_t i) { return !kept_[i].ever_sent && kept_[i].is_whole; };
+  return at + 1 < kept_.size() && may_merge(at) && may_merge(at + 1);
 }
 
 void Outbox::merge_at(std::size_t at) {

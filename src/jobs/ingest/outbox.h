@@ -38,8 +38,9 @@ class Outbox {
     make_room();
   }
 
-  // The next second, encoded. REQUIRES that it can be decoded with the shape.
-  void add(std::string second);
+  // The next second, encoded. REQUIRES that it can be decoded with the shape. One that is not whole is never merged, so
+  // that the owner learns how much of it has load.
+  void add(std::string second, bool is_whole = true);
   // The next delta to send; nothing without one, or if too many are under way. It stays here. Up to
   // `seconds_most` seconds that were never sent become one before.
   std::optional<Delta> next(uint64_t seconds_most = 1);
@@ -62,6 +63,7 @@ class Outbox {
   struct Kept {
     Delta delta;
     bool ever_sent = false;  // perhaps applied as it is: never to be merged
+    bool is_whole = true;
   };
   void make_room();
   bool can_merge(std::size_t at) const;  // with the next one

@@ -129,6 +129,15 @@ TEST(OutboxMemory, stays_within_its_limit_and_loses_nothing) {
   EXPECT_EQ(back.workflows[0].iterations, whole.workflows[0].iterations);
 }
 
+TEST_F(OutboxTest, a_second_that_is_not_whole_stands_alone) {
+  measure(2);
+  outbox_.add(encode_window(random_window(prng_, second_++)), false);
+  measure(2);
+  Numbers batches;
+  while (const auto delta = outbox_.next(10)) batches.emplace_back(delta->first, delta->last);
+  EXPECT_EQ(batches, (Numbers{{1, 2}, {3, 3}, {4, 5}}));
+}
+
 TEST(OutboxMemory, what_was_sent_stays_as_it_is) {
   Prng prng(9);
   Outbox outbox(kShape, 1);

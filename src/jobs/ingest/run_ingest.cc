@@ -10,6 +10,11 @@
 #include "load/codec/totals_codec.h"
 
 namespace bellwether::ingest {
+namespace {
+
+constexpr Duration kSecond = Duration::seconds(1);
+
+}  // namespace
 
 Status WindowIngest::open(StreamId stream, uint64_t from, uint64_t applied) {
   if (streams_.contains(stream)) return fail(Errc::kInvalid, "the stream of statistics is open already");
@@ -41,6 +46,9 @@ Result<WindowIngest::Verdict> WindowIngest::apply(Instant now, StreamId stream, 
                 of.applied, first, last);
   }
   of.applied = last;
+  // A second that is not whole stands alone (Outbox::add()).
+  const bool cut = first == last && window.covered > Duration::zero();
+  of.iterated.idle = cut ? std::max(kSecond - window.covered, Duration::zero()) : Duration::zero();
   for (const metrics::WorkflowWindow& workflow : window.workflows) {  // of which a stream has one
     of.iterated.ended += workflow.iterations + workflow.interrupted;
     of.iterated.begun += workflow.begun;
@@ -179,7 +187,8 @@ constexpr auto kDescription<Stream> = describe<Stream>(
     "a stream", field<&Stream::id>(1), field<&Stream::from>(2), field<&Stream::applied>(3), field<&Stream::ended>(4),
     field<&Stream::closed>(5), field<&Stream::iterated, &plan::Iterated::ended>(6),
     field<&Stream::iterated, &plan::Iterated::begun>(9), field<&Stream::iterated, &plan::Iterated::taken>(10),
-    field<&Stream::iterated, &plan::Iterated::pace>(11));
+    field<&Stream::iterated, &plan::Iterated::pace>(11),
+    field<&Stream::iterated, &plan::Iterated::idle>(12, between(Duration::zero(), Duration::seconds(1))));
 
 template <>
 constexpr auto kDescription<IngestSnapshot> =
@@ -197,11 +206,6 @@ const Message& message_of<IngestSnapshot>() {
 }  // namespace bellwether::message
 
 namespace bellwether::ingest {
-namespace {
-
-constexpr Duration kSecond = Duration::seconds(1);
-
-}  // namespace
 
 RunIngest::RunIngest(const plan::Plan& plan, WindowIngest::Settings settings)
     : shape_(aggregate::shape_of(plan)), book_(shape_, settings), totals_(plan) {}

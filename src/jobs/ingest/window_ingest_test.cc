@@ -70,6 +70,26 @@ TEST_F(WindowIngestTest, it_knows_what_a_stream_has_told_of_its_iterations_and_a
   EXPECT_EQ(plan::begun_within(0, 4, Duration::seconds(2)), 4 + 2 * plan::kFirstPace) << "no pace was reported";
 }
 
+TEST_F(WindowIngestTest, it_knows_how_much_of_the_last_second_of_a_stream_has_no_load) {
+  ASSERT_TRUE(book_.open(kA, 0));
+  metrics::Window window = empty_window();
+  const auto idle_after = [&](uint64_t first, uint64_t last, Duration covered) {
+    window.covered = covered;
+    EXPECT_TRUE(book_.apply(now_, kA, first, last, window));
+    return book_.iterated(kA).idle;
+  };
+  EXPECT_EQ(idle_after(1, 1, Duration::millis(300)), Duration::millis(700));
+  EXPECT_EQ(idle_after(2, 2, Duration::seconds(1)), Duration::zero());
+  EXPECT_EQ(idle_after(3, 3, Duration::zero()), Duration::zero()) << "a worker of an older version does not say it";
+  EXPECT_EQ(idle_after(4, 6, Duration::millis(300)), Duration::zero()) << "several seconds, all of them whole";
+  EXPECT_EQ(idle_after(7, 7, Duration::millis(250)), Duration::millis(750));
+  book_.take(now_);
+  WindowIngest other{kShape, {}};
+  const WindowIngest::State state = book_.save();
+  ASSERT_TRUE(other.restore(now_, state.streams, {}, state.closed_upto));
+  EXPECT_EQ(other.iterated(kA).idle, Duration::millis(750));
+}
+
 TEST_F(WindowIngestTest, one_that_is_silent_holds_the_others_up_for_a_while_only_and_amends_later) {
   ASSERT_TRUE(book_.open(kA, 0));
   ASSERT_TRUE(book_.open(kB, 0));

@@ -12,7 +12,7 @@
 
 namespace bellwether::node {
 
-Status AssignmentStream::add(uint64_t second, std::string_view bytes) {
+Status AssignmentStream::add(uint64_t second, std::string_view bytes, Duration covered) {
   if (!outbox_) return {};
   BW_RETURN_IF_ERROR(ingest::check_window(bytes, shape_));
   const uint64_t next = last_ + 1;
@@ -28,7 +28,7 @@ Status AssignmentStream::add(uint64_t second, std::string_view bytes) {
     BW_PROBE("worker: an empty second stands for one that was not lived through");
     outbox_->add(ingest::encode_window(metrics::Window(shape_)));
   }
-  outbox_->add(std::string(bytes));
+  outbox_->add(std::string(bytes), covered >= Duration::seconds(1));
   last_ = outbox_->last_number();
   return {};
 }
@@ -212,9 +212,9 @@ void WorkerAssignment::on_prepared(Status prepared) {
   }
 }
 
-void WorkerAssignment::on_second(uint64_t second, std::string window, Duration) {
+void WorkerAssignment::on_second(uint64_t second, std::string window, Duration covered) {
   if (!nonsense_.empty()) return;
-  const Status added = stream_.add(second, window);
+  const Status added = stream_.add(second, window, covered);
   if (!added) {
     nonsense_ = "its process sent an invalid message: " + added.error().message;
     process_->kill();

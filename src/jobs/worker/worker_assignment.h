@@ -44,8 +44,9 @@ class AssignmentStream {
   }
   // Second 0 of the workflow is second `base` of the run, and the stream begins with second `from` of the run.
   void begin(uint64_t base, uint64_t from) { base_ = base, from_ = from; }
-  // A second of the workflow, in order. kProtocol: it is no such thing.
-  Status add(uint64_t second, std::string_view window);
+  // A second of the workflow, in order, and the time of it that the load has lived through. kProtocol: it is no such
+  // thing.
+  Status add(uint64_t second, std::string_view window, Duration covered = Duration::seconds(1));
   void end(dispatch::AssignmentEnd end) { end_ = std::move(end), end_noted_ = false; }
 
   // The next message to the owner: some seconds, or the end after all of them; nothing if all is sent. It merges up to

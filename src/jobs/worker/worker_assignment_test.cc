@@ -119,6 +119,14 @@ TEST_F(BegunAssignmentStream, another_owner_gets_what_it_lacks) {
   EXPECT_EQ(next().first, 4u);
 }
 
+TEST_F(BegunAssignmentStream, a_second_that_is_not_whole_is_in_no_batch) {
+  ASSERT_TRUE(stream_.add(0, second(1)));
+  ASSERT_TRUE(stream_.add(1, second(2)));
+  ASSERT_TRUE(stream_.add(2, second(3), Duration::millis(300)));
+  EXPECT_EQ(std::get<ingest::Delta>(stream_.next(10)).last, 2u);
+  EXPECT_EQ(std::get<ingest::Delta>(stream_.next(10)).first, 3u);
+}
+
 TEST_F(BegunAssignmentStream, an_owner_that_has_less_than_it_is_sent_gets_what_is_missing) {
   for (uint64_t i = 0; i < 3; ++i) ASSERT_TRUE(stream_.add(i, second(i + 1)));
   EXPECT_TRUE(applied(next(), 1, 0));

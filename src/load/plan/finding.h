@@ -68,13 +68,14 @@ struct Loss {
   bool operator==(const Loss&) const = default;
 };
 
-// The reported iterations of an assignment, for the one that takes over when it is lost. Each iteration takes a row of
-// each data file.
+// The reports of an assignment, for the one that takes over when it is lost. Each iteration takes a row of each data
+// file.
 struct Iterated {
   uint64_t ended = 0;  // completed or interrupted
   uint64_t begun = 0;
   uint64_t taken = 0;  // rows, by the part that has taken the most, with those of the assignments before it
   uint64_t pace = 0;   // see begun_within(); 0: not reported
+  Duration idle;       // the time of its last second in which it made no load
   bool operator==(const Iterated&) const = default;
 };
 
