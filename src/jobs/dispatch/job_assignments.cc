@@ -386,8 +386,9 @@ void JobKernel::sighted(Instant now, const std::string& worker, uint64_t life,
     const auto sight = std::find_if(sights.begin(), sights.end(),
                                     [&](const AssignmentSight& one) { return one.assignment == assignment.id; });
     if (assignment.life != life || sight == sights.end()) {
+      if (lost_early_.contains(assignment.id)) continue;
       book_.add_event(now, "assignment_lost", fmt::format("worker '{}' no longer has it", worker));
-      lose(now, assignment, "its worker no longer has it", out);
+      lose_when_certain(now, assignment, "its worker no longer has it", out);
       continue;
     }
     if (book_.is_spare(assignment)) {
@@ -449,6 +450,13 @@ void JobKernel::evicted(Instant now, AssignmentId id, const std::string& why, Jo
   out.push_back(job_effect::Stop{id, StopHow::kAtOnce, why, true});
   book_.set(now, *assignment, AssignmentState::kStopping);
   advance(now, out);
+}
+
+// A new owner has the clock of the run from a wall clock until the workers have told it: a loss by that clock could be
+// too short, and count iterations as not begun that have.
+void JobKernel::lose_when_certain(Instant now, AssignmentRecord& assignment, const std::string& why, JobEffects& out) {
+  if (!book_.adopting) return lose(now, assignment, why, out);
+  lost_early_.try_emplace(assignment.id, why);
 }
 
 // Takes its parts from it.

@@ -296,9 +296,10 @@ void JobKernel::lose_worker(Instant now, const std::string& worker, uint64_t lif
       others = true;
       continue;
     }
+    if (lost_early_.contains(assignment.id)) continue;
     pool_.exclude(now, assignment);
     if (!std::exchange(any, true)) book_.add_event(now, "worker_lost", fmt::format("worker '{}': {}", worker, why));
-    lose(now, assignment, why, out);
+    lose_when_certain(now, assignment, why, out);
   }
   if (!others) asking_.erase(worker);
   asking_clock_.erase(worker);
@@ -348,6 +349,9 @@ void JobKernel::begin_ready(Instant now, JobEffects& out) {
 // All workers have reported what they run of it, or the limit has passed.
 void JobKernel::adopted(Instant now, JobEffects& out) {
   book_.adopting = false;
+  for (const auto& [id, why] : std::exchange(lost_early_, {})) {
+    if (AssignmentRecord* const assignment = book_.find(id); is_live(*assignment)) lose(now, *assignment, why, out);
+  }
   if (!asking_.empty()) {
     BW_PROBE("dispatch: a worker did not say what it runs");
     asking_.clear();

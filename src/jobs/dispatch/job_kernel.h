@@ -187,6 +187,7 @@ class JobKernel {
   bool hopeless(Instant now, uint16_t workflow) const;
   void begin_assignment(Instant now, AssignmentRecord& assignment, JobEffects& out);
   void lose(Instant now, AssignmentRecord& assignment, const std::string& why, JobEffects& out);
+  void lose_when_certain(Instant now, AssignmentRecord& assignment, const std::string& why, JobEffects& out);
   void finish(Instant now, AssignmentRecord& assignment, JobEffects& out);
 
   // --- job_kernel.cc: workers that are gone
@@ -206,6 +207,7 @@ class JobKernel {
   LoadFence fence_{book_};
   std::set<std::string> asking_;
   std::set<std::string> asking_clock_;  // they run nothing any more; the first answer of a worker that knows suffices
+  std::map<AssignmentId, std::string> lost_early_;  // before the clock of the run was certain, and why
   Instant asked_until_;
   std::optional<Instant> no_workers_since_;
   std::optional<Instant> group_again_;  // not before, after the attempt to assign a group failed

@@ -107,6 +107,27 @@ TEST(JobLastOwner, TheIdleRestOfTheLastSecondThatWasToldIsLost) {
   EXPECT_EQ(job.record().assignments[0].lost_from, Duration::millis(10'300));
 }
 
+// Its wall clock is behind. One worker has died, the other one tells the clock of the run.
+TEST(JobLastOwner, ALossWaitsForTheClockOfTheRun) {
+  AssignmentRecord dead = assignment_of(1, {0, 1, 2}, AssignmentState::kRunning);
+  dead.iterations = 10'000;
+  const AssignmentRecord runs = assignment_of(2, {1, 1, 2}, AssignmentState::kRunning);
+  WorkflowSpec spec = load_spec("browse", kMinute);
+  spec.vus = 2;
+  spec.counted = plan::Iterations{.vus = 2, .iterations = 20'000};
+  JobKernel job({spec}, JobRules(), running_record(2, {dead, runs}), Prng(1));
+  JobEffects out;
+  const Instant now = Instant::from_ns(100'000'000'000);
+  job.iterated(dead.id, {.ended = 50, .begun = 50, .pace = 10});
+  job.adopt(now, Duration::seconds(5), {{dead.id, 5}, {runs.id, 5}}, out);
+  job.worker_gone(now, dead.worker, dead.life, "its process has ended", out);
+  EXPECT_EQ(job.find(dead.id)->state, AssignmentState::kRunning);
+  job.sighted(now, runs.worker, runs.life,
+              {{.assignment = runs.id, .phase = AssignmentPhase::kRunning, .clock = Duration::seconds(30)}}, out);
+  EXPECT_EQ(job.find(dead.id)->state, AssignmentState::kGone);
+  EXPECT_LE(job.find(dead.id)->left, 10'000u - 50 - 10 * 25) << "it may have begun ten a second until now";
+}
+
 // Neither a loss between two others, nor one of another workflow at the same time, adds to them.
 TEST(JobLastOwner, AFullListAddsUpWhatOneWorkflowLostAtOnceOnly) {
   const plan::Loss earlier{Duration::zero(), Duration::seconds(1), 0.1, "worker 'w9' was lost"};

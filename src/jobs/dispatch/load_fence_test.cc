@@ -165,6 +165,15 @@ TEST_F(LoadFenceTest, a_dead_worker_keeps_nobody_from_the_end) {
   EXPECT_EQ(pass(Duration::seconds(1), {4}).front(), "w4");
 }
 
+TEST_F(LoadFenceTest, nothing_is_past_for_a_new_owner_whose_clock_is_not_certain) {
+  book_.spec[0].length = Duration::seconds(1);
+  book_.adopting = true;
+  EXPECT_TRUE(fence_.doubt(now_, "w4"));
+  EXPECT_EQ(pass(Duration::seconds(1), {4}), Names()) << "it may run, and nobody has denied";
+  book_.adopting = false;
+  EXPECT_EQ(pass(Duration::seconds(1), {4}).front(), "w4");
+}
+
 TEST_F(LoadFenceTest, what_is_past_does_not_take_along_what_still_runs) {
   book_.spec.push_back(load_spec("short", Duration::seconds(20)));
   book_.record.workflows.push_back({.state = WorkflowState::kRunning, .parts = 1, .begun = true});
