@@ -17,6 +17,7 @@ using runtime::task;
 constexpr Duration kEvery = Duration::seconds(1);  // at the latest
 constexpr Duration kApart = Duration::millis(100);
 constexpr Duration kMaxReportAnswer = Duration::seconds(1);
+constexpr Duration kSilence = Duration::seconds(2);
 
 }  // namespace
 
@@ -50,15 +51,21 @@ task<void> ReportRound::run(runtime::Cancellation* cancel) {
 }
 
 void ReportRound::tell_all() {
-  const std::vector<cluster::PeerAddress> managers = managers_();
-  std::erase_if(lines_, [&](const auto& line) {
-    const auto is_it = [&](const cluster::PeerAddress& one) { return one.name == line.first; };
-    return !line.second.under_way && std::none_of(managers.begin(), managers.end(), is_it);
-  });
-  if (managers.empty()) return;
+  std::vector<cluster::PeerAddress> managers = managers_();
+  const auto has = [&managers](const std::string& name) {
+    return std::any_of(managers.begin(), managers.end(), [&](const auto& one) { return one.name == name; });
+  };
   const Instant asked = runtime_.boot_now();  // permits count from before the report
   dispatch::JobMessage message = worker_.report();
   auto& report = std::get<dispatch::WorkerReport>(message);
+  // An owner that was paused goes on with its jobs, and this node may hear late that it is not dead.
+  for (const dispatch::WorkerReport::Held& held : report.held) {
+    if (held.phase == dispatch::AssignmentPhase::kEnded) continue;
+    const auto owner = lines_.find(worker_.kernel().owner_of(held.job));
+    if (owner != lines_.end() && !has(owner->first)) managers.push_back(owner->second.address);
+  }
+  std::erase_if(lines_, [&](const auto& line) { return !line.second.under_way && !has(line.first); });
+  if (managers.empty()) return;
   report.number = ++number_;
   const Instant now = runtime_.now();
   for (const cluster::PeerAddress& manager : managers) {
@@ -69,6 +76,7 @@ void ReportRound::tell_all() {
       continue;
     }
     line.under_way = true;
+    line.address = manager;
     report.heard = line.heard;
     scope_->spawn(tell(this, manager, dispatch::encode(message), number_, asked));
   }
@@ -92,6 +100,8 @@ void ReportRound::heard(const std::string& manager, uint64_t number, Instant ask
     std::visit(Overloaded{[&](const dispatch::Refusal& refusal) { complaint = refusal.why; },
                           [&](const dispatch::Noted& noted) {
                             Line& line = lines_[manager];
+                            // The owner of a job gives a permit again when a report shows that this answer arrived.
+                            if (line.answered + kSilence < runtime_.now()) changed();
                             line.answered = runtime_.now();
                             line.heard = number;
                             line.pacer.heard(line.answered, noted.pressure);

@@ -22,7 +22,8 @@ using Managers = Callback<std::vector<cluster::PeerAddress>()>;
 // The address of another worker.
 using Workers = cluster::Addresses;
 
-// Sends the worker's state to every manager, about once a second and at once after a change.
+// Sends the worker's state to every manager, about once a second, and at once after a change or after a silence of the
+// manager.
 class ReportRound {
  public:
   // All references must outlive it.
@@ -39,6 +40,7 @@ class ReportRound {
  private:
   // A manager gets no new report before it has answered the last one, nor before the connection has room for it.
   struct Line {
+    cluster::PeerAddress address;
     bool under_way = false;
     Instant answered;
     uint64_t heard = 0;  // the number of the report that was answered last

@@ -77,6 +77,29 @@ TEST_F(WorkerServiceTest, a_worker_that_nobody_knows_any_more_takes_no_work_unti
   machine_.run(joining(again));
 }
 
+TEST_F(WorkerServiceTest, an_owner_that_the_members_take_for_dead_gets_reports_while_its_assignment_runs) {
+  run_assignment(1);
+  managers_.all = {m2_.address()};
+  const std::size_t told = one_.reports.size();
+  until([&] { return one_.reports.size() > told + 2; });
+}
+
+TEST_F(WorkerServiceTest, after_a_silence_the_next_report_follows_the_first_answer_at_once) {
+  until([&] { return service_->state() == health::WorkerState::kHealthy; });
+  const auto next = [&] {
+    const std::size_t told = one_.reports.size();
+    until([&] { return one_.reports.size() > told; });
+    return std::pair(runtime_.now(), one_.reports.back());
+  };
+  one_.silent = true;
+  machine_.run_for(Duration::seconds(4));
+  one_.silent = false;
+  const auto [first_at, first] = next();
+  const auto [second_at, second] = next();
+  EXPECT_LE(second_at, first_at + Duration::millis(150));
+  EXPECT_EQ(second.heard, first.number);
+}
+
 TEST_F(WorkerServiceTest, runs_an_assignment_and_brings_what_it_measures_to_the_owner) {
   FakeProcess& process = *run_assignment(1, 5);
   EXPECT_EQ(process.order.bundle, test_bundle());
