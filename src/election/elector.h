@@ -20,9 +20,7 @@
 
 namespace bellwether::election {
 
-// A candidate's judgement of when it may take a key, from its own observations. It trusts only its own monotonic clock:
-// a record is dead when it has not changed for its lease as measured here. So no step of a wall clock, of the store or
-// of the holder, ends a lease early. (The rule of the Kubernetes electors, with the drift of clocks added.)
+// The settings of a ClaimRule.
 struct ClaimSettings {
   std::string holder;          // our own name: an heir is named by it
   std::string region;          // empty: regions do not matter
@@ -43,6 +41,10 @@ struct Verdict {
   std::string why;
 };
 
+// Decides when a candidate may take a key. It measures time only with this machine's boot clock. A record that has not
+// changed for its lease is dead. A holder whose process is proven dead (HolderSight::kDead) is dead at once. No step of
+// a wall clock, of the store or of the holder ends a lease early. The rule for unchanged records is that of the leader
+// election of Kubernetes, with the drift of clocks added.
 class ClaimRule {
  public:
   ClaimRule(ClaimSettings settings, const LeaseTiming& timing, bool store_chooses_epoch)
@@ -113,8 +115,8 @@ class Elector {
   Duration stop_grace() const { return term_timing_.stop_grace; }
   // From when on others may take the key, unless it is renewed: later than any act of the work.
   Instant lease_ends() const { return lease_ends_; }
-  // The time until which the last seen holder counts as holding the key, unless a look shows a renewal. The beginning
-  // of time if no look has shown a holder.
+  // Until when the holder of the last observation counts as holding the key, unless a later look shows a renewal. While
+  // this candidate holds: lease_ends(). The beginning of time if the last observation shows no holder.
   Instant holder_until() const;
   // The time of the store's last answer; the beginning of time before the first.
   Instant seen_at() const { return seen_at_; }
@@ -122,8 +124,8 @@ class Elector {
   const Observation& seen() const { return seen_; }
   const Verdict& verdict() const { return verdict_; }
   Epoch floor() const { return floor_; }
-  // Of the last observed change of holder: the time without any change of the key before it. For at least a part of
-  // that time the key had no holder.
+  // How long the record had not changed before the last observed change of holder. After a crash this includes the
+  // lease of the dead holder. If the key passed from one live holder to the next, it had a holder all the time.
   Duration last_failover() const { return last_failover_; }
   const ElectorConfig& config() const { return config_; }
 

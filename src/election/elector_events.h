@@ -94,7 +94,7 @@ struct Look {};
 struct Act {
   WriteRequest request;
 };
-// The key is ours until `ends`: the work may begin. Unless `ends` has passed by now.
+// The key is ours until `ends`. The work may begin if `ends` has not passed when the driver executes this.
 struct Elected {
   Epoch epoch;
   Instant since;
@@ -112,13 +112,13 @@ struct Drain {
 enum class EndReason : uint8_t {
   kResigned,   // the work had stopped before
   kExpired,    // no renewal was confirmed in time
-  kTaken,      // the store shows another holder
+  kTaken,      // another holder is seen, or somebody else released the key
   kLostData,   // the store has forgotten us
   kUnhealthy,  // renewals were withheld: no evidence that the work is sound
 };
 const char* to_string(EndReason reason);
-// The term is over; acts under it are out of order from now on. Unless the work has stopped already, its last act must
-// come before `stop_by`, and WorkStopped must follow.
+// The term is over: the work may not act under it any more. If the work still runs (work_runs), its last act must come
+// before stop_by (boot clock), and WorkStopped must follow.
 struct TermEnded {
   Epoch epoch;
   EndReason reason = EndReason::kResigned;

@@ -81,9 +81,6 @@ class AdaptiveTiming {
   std::size_t since_change_ = 0;
 };
 
-// Limits how fast elections follow each other. Both kinds of damping only delay, by a bounded time: a lone candidate
-// gets its turn.
-
 // The n-th election within the window waits for a time drawn from the n-th range; later ones from the last.
 struct BackoffSettings {
   Duration window = Duration::minutes(10);
@@ -103,6 +100,8 @@ struct FlapSettings {
   Duration cooldown = Duration::seconds(30);
 };
 
+// Limits how fast elections follow each other. Both kinds of damping only delay, by a bounded time: a lone candidate
+// gets its turn.
 class Damping {
  public:
   Damping(std::optional<BackoffSettings> backoff, std::optional<FlapSettings> flap) : backoff_(backoff), flap_(flap) {}

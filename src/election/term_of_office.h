@@ -40,7 +40,7 @@ struct TermOfOffice {
 
 // Carries the changes of a term of office from the elector (a store, the votes of a group, or scores) to the work that
 // only a leader may do.
-
+//
 // Calls come one after the other, never from within another. They must not wait, because renewals wait for them. They
 // may call the elector.
 class TermListener {

@@ -28,7 +28,6 @@ TEST(Degradation, each_level_withdraws_further) {
     EXPECT_LE(now.piggyback, before.piggyback);
     before = now;
   }
-  EXPECT_TRUE(before.must_step_down);
   EXPECT_TRUE(before.refuse_new_work);
 }
 

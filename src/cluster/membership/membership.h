@@ -1,7 +1,7 @@
 // One node's part in a group: its view of who is in it, suspected, or gone. SWIM with all of Lifeguard, and the
-// additions of docs/contributing/membership.md: proxies whose probe fails are witnesses, a node that receives nothing
-// accuses no member, suspects learn of it first, one neighbour is watched beside the random rounds, views are compared
-// by digest.
+// additions of docs/contributing/membership.md: proxies whose probe fails confirm the suspicion, a node that receives
+// nothing accuses no member, suspects learn of it first, one neighbour is watched beside the random rounds, views are
+// compared by digest.
 //
 // A state machine without clock, socket or thread: each step takes the time of the monotonic clock and answers with
 // effects. Deadlines pass only in Tick steps, so a driver that reads its sockets before its timers is fair to others.

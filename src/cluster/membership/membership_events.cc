@@ -66,17 +66,9 @@ DegradedConduct conduct(Degradation level) {
     case Degradation::kNormal: return {};
     case Degradation::kElevated: return {.stretch = 1.25, .gossip_fanout_less = 1};
     case Degradation::kHigh: return {.stretch = 1.5, .skipped_probes = 0.25, .gossip_fanout_less = 1, .piggyback = 700};
-    case Degradation::kSevere:
-      return {
-          .stretch = 2, .skipped_probes = 0.5, .gossip_fanout_less = 1, .piggyback = 700, .consider_step_down = true};
+    case Degradation::kSevere: return {.stretch = 2, .skipped_probes = 0.5, .gossip_fanout_less = 1, .piggyback = 700};
     case Degradation::kCritical:
-      return {.stretch = 3,
-              .skipped_probes = 1,
-              .gossip_fanout_less = 2,
-              .piggyback = 350,
-              .consider_step_down = true,
-              .must_step_down = true,
-              .refuse_new_work = true};
+      return {.stretch = 3, .skipped_probes = 1, .gossip_fanout_less = 2, .piggyback = 350, .refuse_new_work = true};
   }
   return {};
 }

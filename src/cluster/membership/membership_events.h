@@ -57,8 +57,6 @@ struct DegradedConduct {
   double skipped_probes = 0;   // the share of probes left out; suspects and the watched neighbour are always probed
   int gossip_fanout_less = 0;  // this many fewer peers a round, but at least one
   std::size_t piggyback = kMaxDatagram;  // bytes of a packet that news may fill
-  bool consider_step_down = false;
-  bool must_step_down = false;
   bool refuse_new_work = false;
 };
 DegradedConduct conduct(Degradation level);

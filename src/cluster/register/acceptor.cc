@@ -18,6 +18,13 @@ bool is_older(const Claim& claim, const Claim& promised) {
   return claim.fence < promised.fence || (claim.fence == promised.fence && promised.owner != quorum::kNobody);
 }
 
+// Only the owner of a claim asks for it or writes under it.
+bool is_permitted(MemberId from, const Ask& ask) {
+  if (std::holds_alternative<Prepare>(ask.body)) return ask.claim.owner == from;
+  const auto* const writing = std::get_if<Accept>(&ask.body);
+  return writing == nullptr || (ask.claim.owner == from && writing->value.size() <= kMaxValueBytes);
+}
+
 }  // namespace
 
 const char* to_string(Verdict verdict) {
@@ -77,6 +84,7 @@ void JobAcceptor::asked(Instant now, const Asked& asked, AcceptorEffects& out) {
   const Ask& ask = asked.ask;
   if (ask.key.empty() || ask.key.size() > kMaxKeyBytes) return;
   if (ask.lease <= Duration::zero() || ask.lease > kLongestJobLease) return;
+  if (!is_permitted(asked.from, ask)) return;
   auto place = slots_.find(ask.key);
   const bool is_new = place == slots_.end();
   if (!readable_ || (is_new && slots_.size() >= config_.most_jobs)) {
@@ -100,7 +108,6 @@ void JobAcceptor::asked(Instant now, const Asked& asked, AcceptorEffects& out) {
 
 void JobAcceptor::prepare(Instant now, Slot& slot, MemberId from, const Ask& ask, AcceptorEffects& out) {
   const Claim& promised = slot.record.promised;
-  if (ask.claim.owner != from) return;
   if (ask.claim != promised) {
     if (ask.claim.fence <= promised.fence) return out.push_back(Reply{from, answer(slot, ask, Verdict::kFenced)});
     // The owner of a job needs not wait for its own lease.
@@ -127,7 +134,6 @@ void JobAcceptor::accept(Instant now, Slot& slot, const Accept& body, MemberId f
                          AcceptorEffects& out) {
   const Claim& promised = slot.record.promised;
   const Place place{ask.claim.fence, body.write};
-  if (ask.claim.owner != from || body.value.size() > kMaxValueBytes) return;
   if (ask.claim != promised && is_older(ask.claim, promised)) {
     BW_PROBE("register: a write under an older fence is refused");
     return out.push_back(Reply{from, answer(slot, ask, Verdict::kFenced)});

@@ -1,6 +1,6 @@
-// What one configured peer keeps of every job: the newest claim that it has promised, and the newest write that it has
-// accepted. It reads no clock: each step takes the time of the boot clock. No answer leaves before its content is
-// durable.
+// The acceptor of Paxos on one replica (small.h has the protocol and its source). For each register it keeps the newest
+// claim that it has promised and the newest write that it has accepted. It reads no clock: each step takes the time of
+// the boot clock. A grant leaves only after its promise or write is durable. A refusal leaves at once.
 #pragma once
 
 #include <cstdint>

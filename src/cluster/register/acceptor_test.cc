@@ -290,6 +290,13 @@ TEST_F(JobAcceptorTest, is_bounded) {
   EXPECT_TRUE(effects_.empty());
 }
 
+TEST_F(JobAcceptorTest, a_message_that_it_drops_leaves_no_key) {
+  EXPECT_FALSE(ask(kB, claim(1, kA), Prepare{}).has_value());
+  EXPECT_FALSE(ask(kB, claim(1, kA), Accept{1, "state"}).has_value());
+  EXPECT_FALSE(ask(kA, claim(1, kA), Accept{1, std::string(kMaxValueBytes + 1, 'x')}).has_value());
+  EXPECT_EQ(acceptor_.jobs(), 0u);
+}
+
 TEST_F(JobAcceptorTest, nothing_drops_a_register_that_is_not_retired) {
   const auto forget = [this] {
     effects_.clear();

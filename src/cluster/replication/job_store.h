@@ -27,13 +27,12 @@ class Blobs;
 
 namespace bellwether::jobs {
 
-// One node's view of the registers of all jobs, without a request to any of them: enough to list the jobs, to answer
-// people, and to notice a job without an owner. It may lack the newest state, and is never a base for a change: a node
-// that acts takes the job first. One thread, that of its owner.
-
 // The first character of the keys of registers that are not of jobs; no id of a job begins so.
 inline constexpr char kNotOfJobs = '@';
 
+// One node's view of the registers of all jobs, without a request to any of them: enough to list the jobs, to answer
+// people, and to notice a job without an owner. It may lack the newest state, and is never a base for a change: a node
+// that acts takes the job first. One thread, that of its owner.
 class JobView {
  public:
   virtual ~JobView() = default;
@@ -118,8 +117,9 @@ class JobHandle {
   // Not held from when this begins; a node that waits for the job gets it at once. An error: others were perhaps not
   // informed, and wait for the end of the lease. Does nothing when the job is not held.
   virtual runtime::task<Status> give_back(Instant deadline, runtime::Cancellation* cancel) = 0;
-  // The job has ended and no node may take it any more; gives it back. Its register goes away after an hour, when its
-  // key would be that of a new job: a key is never used again. Errors as of write(), after which it is perhaps retired.
+  // Ends the job for good: no node may take it any more. Gives it back. The stores delete the register after an hour.
+  // REQUIRES that no later job has this key: after that hour a store would take it for a new job. Errors as of write(),
+  // after which the job is perhaps retired.
   virtual runtime::task<Written> retire(Instant deadline, runtime::Cancellation* cancel) = 0;
 
   // Ask before each act, with a boot clock that was read just now.

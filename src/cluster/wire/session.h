@@ -7,8 +7,8 @@
 // as kBusy without its body. The connection to a peer that reads nothing at all, and yet makes this end write, is ended
 // (kCrowded).
 //
-// An id is a sequence number, times 65,536, plus a slot: requests that are under way at a time have different slots,
-// below the number that the other end said it takes. So both ends find a request without searching.
+// id = sequence number × 65,536 + slot. Open requests have different slots, each below the number of requests that the
+// peer accepts at a time (its hello says it). So both ends find a request without searching.
 //
 // Not safe for several threads.
 #pragma once
@@ -109,7 +109,7 @@ class OutQueue {
  public:
   // `expires`: when it is no longer wanted; never() keeps it in any case.
   void push(const MessageHeader& header, Instant expires, Bytes body);
-  // Bytes that wait, the bookkeeping included.
+  // Bytes of all unfinished messages, sent pieces and bookkeeping included.
   std::size_t size() const { return buffer_.size() - head_; }
   bool empty() const { return size() == 0; }
 
@@ -140,7 +140,7 @@ struct SessionLimits {
   // Bytes that wait in each class. One message always finds room in an empty queue.
   std::array<std::size_t, kPriorities> queued_max = {1 << 20, 2 << 20, 4 << 20, 8 << 20};
   Duration quiet = Duration::seconds(5);     // of silence, after which this end sends a ping
-  Duration give_up = Duration::seconds(15);  // of silence, after which it counts as gone; 0: never
+  Duration give_up = Duration::seconds(15);  // of silence, after which it is gone; 0: never, and no pings are sent
 };
 
 // A message to be sent; the body is copied.
@@ -169,11 +169,14 @@ class Session {
   // `peer_takes`: requests that the other end takes at a time, from its hello.
   Session(const SessionLimits& limits, uint32_t peer_takes, Instant now);
 
-  // Sends a request. At `deadline` next_expired() returns it, without an answer. The session keeps `context` and does
+  // Sends a request. If it has no answer at `deadline`, next_expired() takes it. The session keeps `context` and does
   // not own it. Errors: kExhausted: too much is under way or waits; kTooLarge; kClosed after a goodbye of either end.
   Result<RequestId> request(Instant deadline, const Outgoing& message, void* context);
-  // Answers. False: the answer is no longer wanted.
+  // Answers a request. False: the answer is no longer wanted. True does not mean that the body is sent: if it finds no
+  // room or exceeds SessionLimits::body.compressed, the peer gets kBusy without a body. Larger answers need
+  // cluster/net/chunks.h.
   bool respond(RequestId id, ReplyStatus status, Bytes body, bool compress = false);
+  // Sends a one-way message; allowed after a goodbye too. Errors: kExhausted, kTooLarge.
   Status send(const Outgoing& message);
   // Forgets a request of this end, and informs the other one. False: it is not under way.
   bool cancel(RequestId id);
@@ -190,7 +193,8 @@ class Session {
   std::size_t next_frame(Instant now, MutableBytes out);
   bool wants_to_send() const;
 
-  // A request whose time has passed, one a call; nothing when none has.
+  // Takes one request whose deadline has passed, and tells the peer to cancel it. False: none has expired. Call it
+  // until it returns false.
   struct Expired {
     RequestId id = 0;
     void* context = nullptr;

@@ -3,9 +3,9 @@
 // world. The simulator's runtime is a seeded one in virtual time: whole clusters run in one process, and the same seed
 // gives the same run.
 //
-// The code of every request is concrete in this class and in Stream: the cached clock, the timers, the run queue, bytes
-// in and out of a socket. Rare operations are virtual. One runtime belongs to one thread; other threads may call only
-// post().
+// Operations on the path of every request are not virtual, here and in Stream: the cached clock, the timers, the run
+// queue, bytes in and out of a socket. Rare operations are virtual. One runtime belongs to one thread; other threads
+// may call only post().
 #pragma once
 
 #include <cstddef>
@@ -29,9 +29,9 @@
 
 namespace bellwether::runtime {
 
-// Files as the runtime's users see them, on the real disk and on the simulated one. A file belongs to one thread; it
-// is closed, and its lock given back, when it is destroyed.
-
+// A file, on the real disk or on the simulated one. It belongs to one thread. Its destruction closes it and releases
+// its locks.
+//
 // A write is safe against a crash of the machine only once sync() has succeeded. After a failed sync() the writes since
 // the last one are in an unknown state, and the file must not be trusted. Operations take effect in the order of their
 // calls, except lock(), which waits.
@@ -47,8 +47,8 @@ class File {
   virtual Result<uint64_t> size() = 0;
 
   // Takes the file's one exclusive lock, which is advisory (flock(2)). It belongs to this open file: another open file
-  // of the same process waits for it like any other process. It tries once in any case, then waits until `deadline`
-  // (monotonic clock): kTimeout; or kCancelled. When the task is destroyed before it is done, the state of the lock is
+  // of the same process waits for it like any other process. Tries at least once, also after the deadline (monotonic
+  // clock). Errors: kTimeout; kCancelled. When the task is destroyed before it is done, the state of the lock is
   // unknown: destroy the file too. Locking succeeds when this file has the lock already.
   virtual task<Status> lock(Instant deadline, Cancellation* cancel) = 0;
   // Gives the lock back, after earlier operations. Without a lock nothing happens.

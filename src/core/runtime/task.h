@@ -6,7 +6,8 @@
 // ordinary code a task is awaited, or given to a Scope (scope.h), which awaits it.
 //
 // Completion goes through the run queue. Rules for the authors of coroutines: one co_await a statement; arguments named
-// before the call when they are temporaries with a destructor; no capturing lambdas as coroutines.
+// before the call when they are temporaries with a destructor; no capturing lambdas as coroutines. g++ 12 miscompiles
+// other forms (decision 003), and a capturing lambda may die before its coroutine.
 #pragma once
 
 #include <array>

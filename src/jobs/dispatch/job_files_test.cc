@@ -19,7 +19,7 @@ class JobFiles : public testing::Test {
     job_ = std::make_unique<JobKernel>(std::move(spec), JobRules(), std::move(record), Prng(1));
     JobEffects out;
     job_->begin(now_, out);
-    job_->pool(now_, {worker("w1"), worker("w2")}, out);
+    job_->workers_changed(now_, {worker("w1"), worker("w2")}, out);
     job_->kept(now_, job_->record().revision, out);
   }
   WorkerSight worker(const std::string& name) const {

@@ -157,7 +157,7 @@ Status JobKernel::scale(Instant now, const std::string& workflow, uint32_t vus, 
   return {};
 }
 
-void JobKernel::pool(Instant now, std::vector<WorkerSight> workers, JobEffects& out) {
+void JobKernel::workers_changed(Instant now, std::vector<WorkerSight> workers, JobEffects& out) {
   pool_.take_in(std::move(workers));
   std::map<std::string_view, uint64_t> lives;
   for (const WorkerSight& worker : pool_.workers()) lives[worker.name] = worker.life;

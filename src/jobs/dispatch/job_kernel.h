@@ -89,8 +89,8 @@ class JobKernel {
     layers_.kept(version);
     advance(now, out);
   }
-  // All known workers.
-  void pool(Instant now, std::vector<WorkerSight> workers, JobEffects& out);
+  // The known workers have changed; `workers` are all of them.
+  void workers_changed(Instant now, std::vector<WorkerSight> workers, JobEffects& out);
   void offered(Instant now, AssignmentId assignment, OfferAnswer answer, const std::string& why, JobEffects& out);
   // Its worker still fetches files for it, or waits for other workers that do.
   void preparing(Instant now, AssignmentId assignment) {
@@ -119,8 +119,9 @@ class JobKernel {
   void worker_gone(Instant now, const std::string& worker, uint64_t life, const std::string& why, JobEffects& out);
   // The members say that it is dead, which is no proof: what it may run moves when it holds no permit any more.
   void doubted(Instant now, const std::string& worker, const std::string& why, JobEffects& out);
-  // A report of this worker, with its number, and the newest one whose answer has arrived there. The answer gives a
-  // permit with the assignments of `held` that others run, but for its fence. Nothing: it gives none.
+  // A worker has reported. `number`: of this report. `answered`: the newest report whose answer the worker has
+  // received. Returns the permit for the answer; nothing: the worker gets none. Permit::denied has those of `held` that
+  // this life may not run. The caller sets Permit::fence.
   std::optional<Noted::Permit> permit(Instant now, const std::string& worker, uint64_t life,
                                       const std::vector<AssignmentId>& held, uint64_t number = 0,
                                       uint64_t answered = 0) {
@@ -133,7 +134,7 @@ class JobKernel {
   std::vector<Witness> all_witnesses() const { return book_.all_witnesses(); }
   // Its worker is alive, but the assignment makes no progress: its process is killed, and then it continues elsewhere.
   void evicted(Instant now, AssignmentId assignment, const std::string& why, JobEffects& out);
-  // Everything, or only these workflows (of a cancellation).
+  // Stops the job. A cancellation may name workflows; then only these stop. Empty: all.
   void stop(Instant now, const JobStop& stop, const std::set<uint16_t>& workflows, JobEffects& out);
   // Sets the number of users of an externally controlled workflow; an empty name means the only such one. kNotFound: no
   // such workflow. kInvalid: too many users, or an ambiguous name. kClosed: it has ended.
@@ -206,7 +207,8 @@ class JobKernel {
   JobTeardown teardown_{book_};
   LoadFence fence_{book_};
   std::set<std::string> asking_;
-  std::set<std::string> asking_clock_;  // they run nothing any more; the first answer of a worker that knows suffices
+  // Workers that run nothing now but may know when the run began; one answer that says it is enough.
+  std::set<std::string> asking_clock_;
   std::map<AssignmentId, std::string> lost_early_;  // before the clock of the run was certain, and why
   Instant asked_until_;
   std::optional<Instant> no_workers_since_;

@@ -383,7 +383,7 @@ class OneWorkersKernel : public testing::Test {
   // One offered assignment on a worker of two cores.
   void SetUp() override {
     kernel_.begin(now_, out_);
-    kernel_.pool(now_, {{.name = "w1", .life = 1, .cores = 2, .free = 2, .takes_work = true}}, out_);
+    kernel_.workers_changed(now_, {{.name = "w1", .life = 1, .cores = 2, .free = 2, .takes_work = true}}, out_);
     keep();
     ASSERT_TRUE(has(job_effect::Offer{kAssignment}));
   }

@@ -202,7 +202,7 @@ class JobWorld {
   }
   void report() {
     JobEffects out;
-    job_->pool(now_, pool_of(now_, workers_), out);
+    job_->workers_changed(now_, pool_of(now_, workers_), out);
     carry_out(out);
   }
 

@@ -142,7 +142,7 @@ WindowIngest::State WindowIngest::save() const {
   return state;
 }
 
-Status WindowIngest::restore(Instant now, const std::vector<StreamState>& streams, std::vector<metrics::Window> open,
+Status WindowIngest::restore(Instant now, const std::vector<StreamState>& streams, std::vector<OpenSecond> open,
                              uint64_t closed_upto) {
   check(streams_.empty() && open_.empty(), "a book is restored into an empty one");
   for (const StreamState& one : streams) {
@@ -151,12 +151,13 @@ Status WindowIngest::restore(Instant now, const std::vector<StreamState>& stream
     streams_.at(one.id).iterated = one.iterated;
   }
   closed_upto_ = closed_upto;
-  for (metrics::Window& window : open) {
-    const uint64_t second = window.second;
-    if (second < closed_upto_ || window.shape() != shape_ || open_.contains(second)) {
+  for (OpenSecond& one : open) {
+    const uint64_t second = one.window.second;
+    if (second < closed_upto_ || one.window.shape() != shape_ || open_.contains(second)) {
       return fail(Errc::kInvalid, "a copied ingest has a second that it cannot have");
     }
-    open_.emplace(second, Open{std::move(window), now});
+    open_.emplace(second, Open{std::move(one.window), now, one.bytes});
+    open_bytes_ += one.bytes;
   }
   return {};
 }
@@ -301,10 +302,10 @@ Result<RunIngest> RunIngest::restore(Instant now, const plan::Plan& plan, std::s
   ingest.totals_ = aggregate::Totals::restore(plan, std::move(totals));
   ingest.seconds_ = copy.seconds;
   ingest.excess_ = copy.excess;
-  std::vector<metrics::Window> open;
+  std::vector<WindowIngest::OpenSecond> open;
   for (const std::string& one : copy.open) {
     BW_TRY(auto window, decode_window(one, ingest.shape_));
-    open.push_back(std::move(window));
+    open.push_back({std::move(window), one.size()});
   }
   for (const WindowIngest::StreamState& one : copy.streams) {
     if (one.closed) ingest.closed_.insert(one.id);

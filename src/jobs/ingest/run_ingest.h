@@ -1,8 +1,6 @@
 // The ingest of a whole run: its streams, its totals, the data for thresholds and for watchers, and the bytes with
 // which another owner continues it.
 //
-// A second counts as soon as all open streams have reported it, or after the book's patience.
-//
 // It reads no clock. One thread.
 #pragma once
 
@@ -25,8 +23,11 @@
 
 namespace bellwether::ingest {
 
-// The ingest of a job, held by its owner. It applies each second of each worker's stream once, in order, and merges it
-// into the seconds of the run.
+// The stream of one assignment (dispatch/assignment.h). The owner never uses a number twice in a job.
+using StreamId = StrongId<struct StreamTag, uint32_t>;
+
+// The book of a run: the seconds that are not in the totals yet. It applies each number of each stream once, in order,
+// and merges it into its second of the run.
 //
 // A second of the run is closed when every open stream has reported it, or when its first report has waited for
 // `patience`. Closed seconds come in rising order, one each. A later report of a closed second, from a worker that was
@@ -36,10 +37,6 @@ namespace bellwether::ingest {
 // and then informs the workers. Until then they keep what they sent (outbox.h).
 //
 // It reads no clock: each call has the time. One thread.
-
-// The stream of one assignment (dispatch/assignment.h). The owner never uses a number twice in a job.
-using StreamId = StrongId<struct StreamTag, uint32_t>;
-
 class WindowIngest {
  public:
   struct Settings {
@@ -103,8 +100,13 @@ class WindowIngest {
     uint64_t closed_upto = 0;
   };
   State save() const;
-  // kInvalid: contradictory, or beyond the limits. REQUIRES an empty book; open seconds begin to wait anew.
-  Status restore(Instant now, const std::vector<StreamState>& streams, std::vector<metrics::Window> open,
+  struct OpenSecond {
+    metrics::Window window;
+    std::size_t bytes = 0;  // encoded
+  };
+  // kInvalid: the state contradicts itself. kExhausted: too many streams. REQUIRES an empty book. Open seconds wait
+  // anew for their other streams.
+  Status restore(Instant now, const std::vector<StreamState>& streams, std::vector<OpenSecond> open,
                  uint64_t closed_upto);
 
  private:
@@ -176,9 +178,10 @@ class RunIngest {
   uint64_t applied(StreamId stream) const { return book_.applied(stream); }
   std::map<StreamId, uint64_t> applied() const { return book_.applied(); }
   plan::Iterated iterated(StreamId stream) const { return book_.iterated(stream); }
-  // Requests in reports of closed streams.
+  // Requests in reports of closed streams. A report that arrives twice counts twice: use only the growth during one
+  // call of hear().
   uint64_t excess() const { return excess_; }
-  // Its part of the seconds that are not in the totals yet.
+  // The seconds that are not in the totals yet.
   const WindowIngest& book() const { return book_; }
 
   // Takes due seconds into the totals. True if that changed anything.
@@ -188,17 +191,18 @@ class RunIngest {
   void finish(Instant now);
 
   const aggregate::Totals& totals() const { return totals_; }
-  // The number of seconds and amendments in the totals; the last of them are at hand.
+  // How many updates the totals have had. A second is one update; an amendment of a second is another. The last
+  // kMaxRecent are in memory.
   uint64_t seconds() const { return seconds_; }
-  bool has_news_since(uint64_t seconds) const { return seconds <= seconds_ && seconds_ - seconds <= recent_.size(); }
-  // The seconds after the first `seconds`, in order. REQUIRES has_news_since(seconds).
+  bool has_news_since(uint64_t updates) const { return updates <= seconds_ && seconds_ - updates <= recent_.size(); }
+  // The updates after the first `seconds` ones, in order. REQUIRES has_news_since(seconds).
   std::vector<const Second*> news_since(uint64_t seconds) const;
 
   // An IngestSnapshot as bytes: another owner continues exactly from here. kTooLarge as in encode_totals().
   Result<std::string> save(Instant now);
   // The last result of save() is durable: it outlives this owner.
   void kept() { safe_ = saved_; }
-  // The last durable second of a stream; 0: none.
+  // All numbers of the stream up to this one are durable; 0: none.
   uint64_t durable(StreamId stream) const;
   // Whether the ingest has counted reports that are not durable, and their bytes.
   bool unsafe() const { return told_.windows != safe_.windows; }

@@ -90,6 +90,22 @@ TEST_F(RunIngestTest, WhatWasToldIsSafeWhenACopyThatHasItIsKept) {
   EXPECT_FALSE(restored->unsafe());
 }
 
+TEST_F(RunIngestTest, ACopyCountsTheBytesOfItsOpenSeconds) {
+  ASSERT_TRUE(ingest.open(StreamId(1), 0));
+  ASSERT_TRUE(ingest.open(StreamId(2), 0));
+  ASSERT_TRUE(ingest.hear(at(0), StreamId(1), 1, 1, second(prng, 0)));
+  const auto bytes = ingest.save(at(0));
+  ASSERT_TRUE(bytes);
+  const WindowIngest::State state = ingest.book().save();
+  ASSERT_EQ(state.open.size(), 1u);
+  auto restored = RunIngest::restore(at(0), plan, *bytes);
+  ASSERT_TRUE(restored);
+  EXPECT_EQ(restored->book().open_bytes(), encode_window(*state.open[0]).size());
+  ASSERT_TRUE(restored->hear(at(0), StreamId(2), 1, 1, second(prng, 0)));
+  EXPECT_TRUE(restored->settle(at(0)));
+  EXPECT_EQ(restored->book().open_bytes(), 0u);
+}
+
 TEST_F(RunIngestTest, AFollowerThatAddsTheNewsHasTheSameTotals) {
   aggregate::Totals follower(plan);
   Prng prng(3);

@@ -45,7 +45,7 @@ Refusal JobCoordinator::no_quorum(const std::string& what, const Error& error) c
 }
 
 void JobCoordinator::say(const std::string& event, const std::string& text, bool warning) {
-  parts_.owner.on_says(*this, event, text, warning);
+  parts_.manager.on_says(*this, event, text, warning);
 }
 
 Status JobCoordinator::make_plan(std::string bundle) {
@@ -66,10 +66,10 @@ dispatch::JobRules JobCoordinator::rules() const {
 
 // --- its begin -------------------------------------------------------------------------------------------------------
 
-task<dispatch::Response> JobCoordinator::found(dispatch::Submit message) {
+task<dispatch::Response> JobCoordinator::submit(dispatch::Submit message) {
   const Status planned = make_plan(std::move(message.bundle));
   if (!planned) co_return refusal(Refusal::Kind::kBroken, planned.error().message);
-  if (const Status kept = parts_.owner.files().kept(files_); !kept) {
+  if (const Status kept = parts_.manager.files().kept(files_); !kept) {
     co_return refusal(Refusal::Kind::kBusy, kept.error().message, kQuorumAgain);
   }
   const Instant deadline = now() + settings_.submit_limit;
@@ -227,7 +227,7 @@ void JobCoordinator::carry_out(const dispatch::JobEffect& effect) {
   std::visit(Overloaded{
                  [&](const fx::Keep&) {
                    if (!std::exchange(writing_, true)) scope_.spawn(write_on(this));
-                   parts_.owner.on_cores_changed();
+                   parts_.manager.on_cores_changed();
                  },
                  [&](const fx::Offer& offering) {
                    dispatched_.insert(offering.assignment);
@@ -469,7 +469,7 @@ void JobCoordinator::on_lost(const jobs::LostJob& lost) {
   kept_.changed();
   if (job_ != nullptr && job_->over()) return;
   say("job_lost", fmt::format("this manager no longer owns job '{}': {}", id_, lost.why), true);
-  parts_.owner.on_lost(*this);
+  parts_.manager.on_lost(*this);
 }
 
 void JobCoordinator::add_cores(std::map<std::string, uint32_t>& asked) const {
@@ -479,9 +479,9 @@ void JobCoordinator::add_cores(std::map<std::string, uint32_t>& asked) const {
   }
 }
 
-void JobCoordinator::pool(const std::vector<dispatch::WorkerSight>& workers) {
+void JobCoordinator::workers_changed(const std::vector<dispatch::WorkerSight>& workers) {
   if (job_ == nullptr || !owned_ || job_->over()) return;
-  step([&](Instant at, JobEffects& out) { job_->pool(at, workers, out); });
+  step([&](Instant at, JobEffects& out) { job_->workers_changed(at, workers, out); });
 }
 
 }  // namespace bellwether::node

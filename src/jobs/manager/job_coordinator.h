@@ -60,7 +60,7 @@ class JobCoordinator final : private jobs::JobHandle::Listener {
     ClusterView& cluster_view;
     jobs::JobStore& store;
     blobs::Blobs& blobs;
-    ManagerService& owner;  // must not destroy it from within a call
+    ManagerService& manager;  // must not destroy the coordinator from within a call
   };
 
   // All parts must outlive it.
@@ -69,9 +69,10 @@ class JobCoordinator final : private jobs::JobHandle::Listener {
   JobCoordinator(const JobCoordinator&) = delete;
   JobCoordinator& operator=(const JobCoordinator&) = delete;
 
-  // A new job: takes its register, keeps its inputs, and begins. Returns the answer for the client. Unless ready()
-  // then, this object is of no use: the job does not exist, or existed before.
-  runtime::task<dispatch::Response> found(dispatch::Submit message);
+  // Starts a new job: takes its register, keeps its inputs, and begins. Returns the answer for the client. If ready()
+  // is false then, close and destroy this object. The job existed before, does not exist, or
+  // (Refusal::Kind::kUnavailable) may exist and be taken over by another manager.
+  runtime::task<dispatch::Response> submit(dispatch::Submit message);
   // Takes over another owner's job from its register and its blobs. Error: not available, or it has ended.
   runtime::task<Status> take_over(Instant deadline);
 
@@ -96,13 +97,15 @@ class JobCoordinator final : private jobs::JobHandle::Listener {
   uint64_t dispatched() const { return dispatched_.size(); }
   std::vector<dispatch::AssignmentId> undispatched() const;
 
-  void pool(const std::vector<dispatch::WorkerSight>& workers);
+  // The known workers have changed; `workers` are all of them.
+  void workers_changed(const std::vector<dispatch::WorkerSight>& workers);
   // Its process has ended; the members say that it is dead.
   void worker_gone(const std::string& worker, uint64_t life, const std::string& why);
   void doubted(const std::string& worker, const std::string& why);
   // This assignment makes no progress: another worker gets it.
   void evict(const std::string& worker, dispatch::AssignmentId assignment, const std::string& why);
-  // With the permit that the answer gives; nothing: this manager gives none.
+  // A worker has reported. Compares its assignments with the record, and returns the permit for the answer; nothing:
+  // this manager gives none.
   std::optional<dispatch::Noted::Permit> reported(const std::string& worker, const dispatch::WorkerReport& report);
   // The worker of an assignment; nullptr: the job has no such assignment. The caller passes a worker's messages
   // (window(), end(), more_time()) only if it is this worker.
@@ -210,7 +213,8 @@ class JobCoordinator final : private jobs::JobHandle::Listener {
   runtime::Condition kept_;  // written_, copying_ or owned_ has changed
   Instant next_copy_;
   std::unique_ptr<Watchers> watchers_;
-  // The first of the reports in a row without it, or with it as ready only.
+  // By assignment: the number of the first of the consecutive reports that lacked it, or that showed it not yet running
+  // although the record says it runs.
   std::map<dispatch::AssignmentId, uint64_t> missed_;
   std::set<dispatch::AssignmentId> dispatched_;  // offers that went out
   JobOrders orders_{*this};

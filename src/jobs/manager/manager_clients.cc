@@ -207,7 +207,7 @@ task<void> ManagerService::submit(ManagerService* self, Ticket ticket, dispatch:
   }
   self->busy_.insert(id);
   auto coordinator = std::make_shared<JobCoordinator>(self->coordinator_parts(), self->settings_.coordinator, id);
-  dispatch::Response answer = co_await coordinator->found(std::move(message));
+  dispatch::Response answer = co_await coordinator->submit(std::move(message));
   auto* done = std::get_if<dispatch::Submitted>(&answer);
   const auto* refused = std::get_if<Refusal>(&answer);
   if (refused != nullptr && refused->kind == Refusal::Kind::kUnavailable) {

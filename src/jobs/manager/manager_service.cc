@@ -367,7 +367,7 @@ void ManagerService::share_out_now() {
     if (coordinator->wants_cores() && somebody_waits) {
       for (dispatch::WorkerSight& sight : sights) sight.free = 0;
     }
-    coordinator->pool(sights);
+    coordinator->workers_changed(sights);
     put_in_queue(coordinator);
     somebody_waits = somebody_waits || coordinator->wants_cores();
   }

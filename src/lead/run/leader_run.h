@@ -21,18 +21,17 @@
 
 namespace bellwether::lead {
 
-// One process's part in deciding who leads a key, by a store or by the votes of a group of such processes. It
-// says when the work may begin and by when it must have ended. Its owner reports when the work has stopped, and whether
-// it is sound. One thread, that of its runtime.
-
 // The leader at the last observation.
 struct LeaderSeen {
   election::LeaseRecord record;
   std::string evidence;
-  Duration failover;          // the observed time without a leader before
-  std::string another_leads;  // a text about it; empty: the key is ours, or free
+  Duration failover;          // how long the key showed no sign of life before; with a store: Elector::last_failover()
+  std::string another_leads;  // why this process cannot lead now, for people; empty: the key is ours, or free
 };
 
+// One process's part in deciding who leads a key, by a store or by the votes of a group of such processes. It says when
+// the work may begin and by when it must have ended. Its owner reports when the work has stopped, and whether it is
+// sound. One thread, that of its runtime.
 class Campaign {
  public:
   virtual ~Campaign() = default;
@@ -51,8 +50,9 @@ class Campaign {
   virtual runtime::task<Status> open(const election::Evidence& wanted, Listener& listener) = 0;
   // Our name, as others see it.
   virtual const std::string& holder() const = 0;
-  // Until it has resigned and given up everything; REQUIRES that `beside` is cancelled only after that. The exit code
-  // of a process that need not have ended: 0 is good, and faults have been reported.
+  // Runs until the campaign has resigned and released everything. REQUIRES that the caller cancels `beside` only after
+  // that. Returns the exit code of the process if nothing else has set one; 0: no fault. It has reported its faults
+  // itself.
   virtual runtime::task<int> run(runtime::Scope& beside) = 0;
   // Releases the resources of run(); the coroutines beside it have ended.
   virtual void close() {}
@@ -91,8 +91,8 @@ struct LeadOptions {
   bool once = false;                  // end after the first term, however it ended
   bool nonblock = false;              // do not wait when another process leads
   std::optional<Duration> wait_most;  // for becoming leader
-  int conflict_exit_code = 1;
-  bool close_lock = false;  // do not hand the descriptor that holds a host lock to the command
+  int conflict_exit_code = 1;         // with nonblock, or after wait_most: another process leads
+  bool close_lock = false;            // do not hand the descriptor that holds a host lock to the command
   int stop_signal = 15;
   std::optional<Duration>
       drain_most;  // for the command to stop in good order; else as long as the lease can be renewed

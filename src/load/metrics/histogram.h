@@ -88,11 +88,11 @@ class Histogram {
   // Bytes held beside the object itself.
   std::size_t memory_bytes() const;
 
-  // Values below 2^10 are their own index; above, the ten bits after the leading one pick the bucket in the power of
-  // two.
+  // Below 2^11 the index is the value. Above, each power of two has 1,024 buckets, picked by the ten bits after the
+  // leading one.
   static uint32_t index_of(uint64_t ns) {
     const int shift = 63 - __builtin_clzll(ns | kSubBuckets) - kSubBucketBits;
-    // The leading one of the rest of a value carries into the magnitude.
+    // ns >> shift is in [1024, 2047] from 1024 on, so its leading bit adds 1 to the magnitude.
     return (static_cast<uint32_t>(shift) << kSubBucketBits) + static_cast<uint32_t>(ns >> shift);
   }
   // The least value of a bucket.
@@ -237,7 +237,7 @@ void Histogram::each_bucket(Visit visit) const {
 struct ResponseFigure {
   Duration value;                // a lower bound
   std::optional<Duration> most;  // none: unknown, because requests without a response decide it
-  // `most` is no more than a rounding away from `value`.
+  // `most` exceeds `value` by at most 1 %.
   bool known() const;
   bool operator==(const ResponseFigure&) const = default;
 };
@@ -268,7 +268,7 @@ struct ResponseTimes {
   }
   ResponseFigure mean() const;
   ResponseFigure max() const;
-  // The least of them; a drop or the end of the run does not make it less than that of the responses.
+  // The shortest response. If no request got one: the shortest wait.
   Duration min() const { return answered.empty() ? waits().min() : answered.min(); }
 
   bool operator==(const ResponseTimes&) const = default;

@@ -105,7 +105,8 @@ class StatusCounts {
 // The samples of one metric of the scenario, of one step in a second. The kind of the metric, which the recorder knows,
 // decides which members have a meaning.
 struct MetricWindow {
-  // A metric has no greater values, and no smaller ones of anything that cannot be below 0.
+  // Greater values are refused. Counters and trends also refuse values below 0; gauges and rates, values below
+  // -kMaxValue.
   static constexpr double kMaxValue = 1e12;
 
   explicit MetricWindow(PiecePool* pool) : trend(pool) {}
@@ -115,7 +116,8 @@ struct MetricWindow {
   // Counters, in millionths of one: their sum does not depend on the order.
   unsigned __int128 sum = 0;
   uint64_t trues = 0;  // rates
-  // Gauges. The last value, if it was recorded since the start of the run, and the least and greatest so far.
+  // Gauges: the last value of the window, when it was recorded (after the start of the run), and the least and greatest
+  // value of the window.
   double last = 0;
   Duration last_at;
   double least = 0;
@@ -169,8 +171,9 @@ struct WorkflowWindow {
   int64_t vus_active = 0;     // gauge, the most at once in the window
   int64_t vus_allocated = 0;  // gauge
   Duration ran;               // the time of the window in which it ran; the most of all merged
-  // On a cluster, for the assignment that goes on with a part (plan::Iterated): the iterations that began; of the part
-  // with the most, the rows taken since the start of the run, and its pace.
+  // On a cluster, for the assignment that continues a part (plan::Iterated). `begun`: iterations that began in this
+  // window. `taken`: rows taken since the start of the run, with those of due arrivals that may still begin; the most
+  // of any part. `pace`: iterations a second that a part does not exceed, the highest of any part; 0: not reported.
   uint64_t begun = 0;
   uint64_t taken = 0;
   uint64_t pace = 0;
@@ -215,7 +218,9 @@ struct Window {
 
   // The next samples mostly need no allocation, as after clear().
   void make_room() { pool->top_up(); }
-  void merge(const Window& other);  // gauges add up over threads: merge windows of one second, then of all
+  // Adds the other window. Numbers of users add up too, which is right only for windows of one second that come from
+  // different threads. Who merges other windows corrects them.
+  void merge(const Window& other);
   void clear();
 };
 

@@ -15,12 +15,12 @@
 
 namespace bellwether::plan {
 
-// The half-open range of numbers [first, first + count) out of `total` that part `part` of `parts` takes: split
-// evenly, the remainder to the last parts. Every number is in exactly one part.
+// The numbers [first, first + count).
 struct Share {
   uint32_t first = 0;
   uint32_t count = 0;
 };
+// The numbers out of [0, total) that part `part` takes. The split is even; the last parts take the remainder, one each.
 Share share_of(uint32_t total, uint32_t part, uint32_t parts);
 
 // How many of `total` iterations the users of a share do, of `vus` that share them: in proportion, and each iteration
@@ -46,8 +46,9 @@ struct RateStage {
 };
 
 // The due times of one part of an arrival rate. Arrival i of the whole run (i from 0) is due when the integral of the
-// rate reaches i, at a constant rate i / rate after the start, and belongs to part i mod parts. Exact for weeks: no sum
-// of rounded intervals.
+// rate reaches i; at a constant rate, i / rate after the start. Arrival 0 is due when the first stage with a rate above
+// 0 begins. Arrival i belongs to part i mod parts. Times are rounded to the nearest nanosecond, and the error does not
+// grow with i.
 class ArrivalSchedule {
  public:
   // REQUIRES finite rates from 0 on.
@@ -118,7 +119,7 @@ class VuRamp {
   uint32_t level_ = 0;  // users now, after the turns given so far
 };
 
-// That is the most of users at any time of a course, of all parts.
+// The highest number of users that the course reaches, over all parts.
 uint32_t most_vus(uint32_t start_vus, const std::vector<VuStage>& stages);
 template <class Stage>
 Duration length_of(const std::vector<Stage>& stages) {
@@ -189,7 +190,7 @@ struct ExternallyControlled {
   std::optional<Delay> pacing;
 };
 
-// Runs every step once, on one core: a workflow that has no test step.
+// Runs every step once, on one core: for a workflow whose steps only set values and send no measured request.
 struct Once {};
 
 using Executor = std::variant<ConstantVus, RampingVus, Iterations, ArrivalRate, ExternallyControlled, Once>;

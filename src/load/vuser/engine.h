@@ -32,12 +32,12 @@ struct Tally {
   Tally& operator+=(const Tally& other);
 };
 
-// The progress of an engine relative to its schedule. All figures grow, and only their growth counts: the engine did
-// all possible work when both figures of a pair grow alike. Waiting for the target, pacing and think time make nothing
-// possible.
+// The progress of an engine relative to its schedule. All figures only grow. The engine keeps up if `begun` grows as
+// fast as `could_begin`, and `served` as fast as `due`. A user that waits for the target, for its pacing or for think
+// time cannot begin an iteration.
 struct Headway {
-  uint64_t turned = 0;       // spans of kTurn in which its loop looked, of the past ones
-  uint64_t could_begin = 0;  // iterations: `begun`, and at each look the users that could begin one but have not
+  uint64_t turned = 0;       // spans of kTurn in which look() was called
+  uint64_t could_begin = 0;  // `begun`, plus at each look the users that were free to begin an iteration
   uint64_t begun = 0;
   uint64_t due = 0;     // arrivals that came due kTurn ago or earlier
   uint64_t served = 0;  // of these: started, dropped, or waiting for a user
@@ -93,9 +93,10 @@ class Engine {
   // the middle of an iteration: there are never more than planned. Workflows that run once are not handed over.
   // REQUIRES that it runs; the first time counts.
   void hand_over(Duration at);
-  // The owner of a reported part has all its seconds before this one. In each later second, a workflow that counts its
-  // iterations, or whose rows end, begins at most twice as many as in its fastest second so far, or one for each user:
-  // so the owner knows what may have begun when the engine is lost.
+  // The owner of the part has its first `seconds` seconds. If a workflow counts its iterations, or its data ends, the
+  // engine limits what begins after them (plan::begun_within()): one for each user, and in each second at most twice
+  // the iterations of its fastest second so far, or one for each user if that is more. If the engine is lost, its owner
+  // thus knows how many may have begun.
   void applied(uint64_t seconds);
 
   // Looks at every step: call it a few times a second.
