@@ -2,6 +2,7 @@
 """Reports as files: all formats of one run, and the page in a browser, as its readers open it."""
 
 import csv
+import html
 import json
 import pathlib
 import re
@@ -73,6 +74,16 @@ class Reports(product.Test):
         }</script></body>"""
         return pathlib.Path(self.write("pointed.html", page.read_text(encoding="utf-8").replace("</body>", script)))
 
+    def assert_fits_a_phone(self, page):
+        """The page does not scroll sideways, in a frame because a window of the browser is not as narrow."""
+        frame = f"""<!doctype html><title></title><iframe style="width:375px;height:800px;border:0"
+            srcdoc="{html.escape(page.read_text(encoding="utf-8"))}"></iframe><script>onload = () => {{
+            const root = document.querySelector("iframe").contentDocument.documentElement;
+            document.title = `${{root.querySelectorAll("h1").length}} h1, ${{root.scrollWidth - root.clientWidth}} px`;
+            document.querySelector("iframe").remove(); }}</script>"""
+        seen = self.in_browser(pathlib.Path(self.write("frame.html", frame)))
+        self.assertIn("<title>1 h1, 0 px</title>", seen)
+
     def test_one_run_makes_all_reports_and_they_agree(self):
         server = Server(lambda request, _: response(b"[]", status="200 OK" if request.path == "/list" else "503 Busy"))
         self.addCleanup(server.close)
@@ -107,6 +118,7 @@ class Reports(product.Test):
         self.assertIn("2 VUs for 1.20s (constant-vus, closed model)", page.text)
         self.assertRegex(page.text, r"http_req_failed rate < 10%: +\d\d(\.\d)?%")
         self.assertLess((self.folder / "r.html").stat().st_size, KILOBYTES_60)
+        self.assert_fits_a_phone(self.folder / "r.html")
 
     def test_an_hour_with_fifty_steps_is_read_by_a_browser(self):
         buckets = [[(1024 + i) << 10, 5_000 + i] for i in range(1_000)]
@@ -133,9 +145,9 @@ class Reports(product.Test):
                        "bytes_received": 1, "iterations": 5_000_000, "dropped_iterations": 0},
             "steps": {f"shop.step number {i}": step for i in range(50)},
             "datacenters": [], "workflows": [], "thresholds": [], "generators": [], "metrics": metrics,
-            "checks": [{"name": f"check {i}", "step": "shop", "passes": 5, "fails": 0} for i in range(50)],
+            "checks": [{"name": f"check {i}", "step": "shop." + 150 * "x", "passes": 5, "fails": 0} for i in range(50)],
             "lost": [{"from": 1_200, "to": 1_260, "ratio": 0.25, "cause": "worker w2 died"}],
-            "events": [{"t": 1_200, "kind": "worker_lost", "detail": "w2"}],
+            "events": [{"t": 1_200, "kind": "worker_lost", "detail": 150 * "w"}],
             "series": [{"t": t, "covered_s": 1, "requests": 69_444, "failed": t % 7, "rate_per_s": 69_000 + t % 500,
                         "iterations": 1_388, "dropped": 0, "vus": 5_000, "service_ms": point, "response_ms": point}
                        for t in range(3_600)]}
@@ -143,15 +155,16 @@ class Reports(product.Test):
         made = self.bellwether("report", file, "--to", "html=hour.html")
         self.assertEqual(made.code, 0, made)
         self.assertLessEqual((self.folder / "hour.html").stat().st_size, MEGABYTES_3)
-        html = self.in_browser(self.with_pointers(self.folder / "hour.html"))
-        page = Page(html)
+        self.assert_fits_a_phone(self.folder / "hour.html")
+        seen = self.in_browser(self.with_pointers(self.folder / "hour.html"))
+        page = Page(seen)
         self.assertEqual((page.tags.count("svg"), page.tags.count("script")), (4 + 2 + 2 * 24 + 24, 1 + 1))
         self.assertIn("The first 24 metrics are shown; 6 more are", page.text)
         self.assertIn("The first 24 steps are shown; 26 more are", page.text)
         self.assertIn("worker w2 died", page.text)
         self.assertIn("an hour </title><script>alert(1)</script>", page.text)
         self.assertIn("step number 49", page.text)
-        told = dict(re.findall(r"<b>([^<]*)</b>(?:<span[^>]*>[^<]*</span>)*<output>([^<]*)</output>", html))
+        told = dict(re.findall(r"<b>([^<]*)</b>(?:<span[^>]*>[^<]*</span>)*<output>([^<]*)</output>", seen))
         self.assertEqual(told["Active virtual users"], "1,800 s: 5000")
         self.assertEqual(told["Response time, ms"], "1,800 s: p50 1.25, p95 2.5, p99 5.13 ms")
         self.assertEqual(told["shop.step number 7: requests per second"], "1,792 s: 1,389/s, failed 1/s")

@@ -66,9 +66,11 @@ Column column_of(const std::vector<ResultPoint>& series, std::size_t first, std:
   column.rate_least = series[first].rate_per_s;
   uint64_t requests = 0;
   uint64_t failed = 0;
+  bool rated = false;
   for (std::size_t i = first; i < end; ++i) {
     const ResultPoint& point = series[i];
     add(column, point);
+    rated = rated || point.covered_s >= kRest;
     requests += point.requests;
     failed += point.failed;
     column.covered += point.covered_s;
@@ -76,10 +78,16 @@ Column column_of(const std::vector<ResultPoint>& series, std::size_t first, std:
   }
   column.rate = column.covered > 0 ? static_cast<double>(requests) / column.covered : 0;
   column.failed = column.covered > 0 ? static_cast<double>(failed) / column.covered : 0;
+  if (!rated) {
+    // A run shorter than a rest has only its mean; without it the axis would end below the point.
+    column.rate_least = column.rate_most = column.rate;
+    column.failed_most = column.failed;
+  }
   return column;
 }
 
 constexpr std::size_t kMaxMarks = 40;
+constexpr double kMarkWidth = 56;  // of "10–12", in the letters of a phone
 
 std::string clock_label(double seconds, double tick) {
   char out[40];
@@ -104,6 +112,7 @@ std::string clock_label(double seconds, double tick) {
 
 // On a clock, steps are of sixty.
 double time_tick(double length) {
+  if (length < 0.1) return tick_for(length, 4);  // a run of one request
   for (const double tick : {0.1,   0.2,   0.5,   1.0,    2.0,    5.0,    10.0,    15.0,    30.0,    60.0,   120.0,
                             300.0, 600.0, 900.0, 1800.0, 3600.0, 7200.0, 14400.0, 21600.0, 43200.0, 86400.0}) {
     if (length / tick <= 7) return tick;
@@ -211,9 +220,10 @@ std::string plot_figure(const std::string& title, const std::string& legend, con
                         const std::string& inside) {
   const std::string name = escaped(title);
   return fmt::format(
-      "<figure><figcaption><b>{}</b>{}<output></output></figcaption><svg{} viewBox=\"0 0 {} {}\" role=\"img\" "
+      "<figure><figcaption><b>{}</b>{}{}</figcaption><svg{} viewBox=\"0 0 {} {}\" role=\"img\" "
       "aria-label=\"{}\">{}</svg></figure>\n",
-      name, legend, attributes, number(kPlotWidth), number(kPlotHeight), name, inside);
+      name, legend, attributes.empty() ? "" : "<output></output>", attributes, number(kPlotWidth), number(kPlotHeight),
+      name, inside);
 }
 
 std::vector<Column> columns_of(const std::vector<ResultPoint>& series) {
@@ -291,10 +301,12 @@ std::string step_charts(const ResultFile& run, const ResultStep& step, const std
                         std::size_t data) {
   const std::string attributes = fmt::format(" data-of=\"{}\"", data);
   const Chart chart(run, columns, linear_axis(0, most_of(columns, &Column::rate)));
+  const Values failed = values_of(columns, &Column::failed);
   return times_chart(run, columns, step.name + ": response time", attributes) +
          chart.wrap(step.name + ": requests per second", legend({{"rate", "all"}, {"failed", "failed"}}), "step",
-                    chart.line("rate", values_of(columns, &Column::rate)) +
-                        chart.line("failed", values_of(columns, &Column::failed)),
+                    // The rate above the failures: where all requests fail, both lines are one.
+                    chart.band("failed", Values(columns.size(), 0), failed) + chart.line("failed", failed) +
+                        chart.line("rate", values_of(columns, &Column::rate)),
                     attributes);
 }
 
@@ -329,14 +341,21 @@ std::string Chart::marks() const {
                     number(x(loss.from)), number(width), number(kPlotTop), number(kPlotHeight - kPlotTop - kPlotBottom),
                     escaped(loss.cause));
   }
-  for (std::size_t i = 0; i < std::min(run_.events.size(), kMaxMarks); ++i) {
+  const std::size_t events = std::min(run_.events.size(), kMaxMarks);
+  std::size_t named = 0;  // the events before it have their number
+  for (std::size_t i = 0; i < events; ++i) {
     const ResultEvent& event = run_.events[i];
     const std::string at = number(x(event.t));
-    out += fmt::format(
-        "<g class=\"event\"><title>{}</title><line x1=\"{}\" x2=\"{}\" y1=\"{}\" y2=\"{}\"/><text x=\"{}\" y=\"{}\" "
-        "text-anchor=\"middle\">{}</text></g>",
-        escaped(fmt::format("{}: {}", event.kind, event.detail)), at, at, number(kPlotTop),
-        number(kPlotHeight - kPlotBottom), at, number(kPlotTop - 2), i + 1);
+    std::string text;
+    if (i == named) {
+      // Numbers that would overlap become one range, at the first of them.
+      while (named < events && std::abs(x(run_.events[named].t) - x(event.t)) < kMarkWidth) ++named;
+      const std::string numbers = named > i + 1 ? fmt::format("{}–{}", i + 1, named) : std::to_string(i + 1);
+      text = fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>", at, number(kPlotTop - 2), numbers);
+    }
+    out += fmt::format("<g class=\"event\"><title>{}</title><line x1=\"{}\" x2=\"{}\" y1=\"{}\" y2=\"{}\"/>{}</g>",
+                       escaped(fmt::format("{}: {}", event.kind, event.detail)), at, at, number(kPlotTop),
+                       number(kPlotHeight - kPlotBottom), text);
   }
   return out;
 }

@@ -80,6 +80,23 @@ TEST(Charts, the_last_moment_of_a_run_is_no_collapse) {
   EXPECT_DOUBLE_EQ(columns[4].rate_most, 100);
 }
 
+// Its only point is shorter than a rest, and still within the axis.
+TEST(Charts, a_run_of_one_request_has_a_rate_and_a_time_axis) {
+  ResultFile run;
+  ResultPoint point;
+  point.covered_s = 0.002;
+  point.requests = 1;
+  point.rate_per_s = 500;
+  run.series.push_back(point);
+  const auto columns = columns_of(run.series);
+  ASSERT_EQ(columns.size(), 1U);
+  EXPECT_DOUBLE_EQ(columns[0].rate_least, 500);
+  EXPECT_DOUBLE_EQ(columns[0].rate_most, 500);
+  const std::string svg = charts(run, columns);
+  EXPECT_THAT(svg, testing::Not(HasSubstr("min to max")));
+  EXPECT_THAT(svg, HasSubstr(">0.002s</text>"));
+}
+
 TEST(Charts, a_line_has_a_gap_where_nothing_was_measured) {
   ResultFile run = long_run(20);
   for (std::size_t t = 8; t < 12; ++t) run.series[t].response.reset();
@@ -99,6 +116,15 @@ TEST(Charts, what_was_lost_and_what_happened_is_marked_where_it_was) {
   EXPECT_THAT(svg, HasSubstr("lost: worker &lt;w1&gt; died"));
   EXPECT_THAT(svg, HasSubstr("<title>worker_lost: &quot;w1&quot;</title><line x1=\"323\""));
   EXPECT_THAT(svg, testing::Not(HasSubstr("<w1>")));
+}
+
+TEST(Charts, numbers_of_events_that_would_overlap_are_one_range) {
+  ResultFile run = long_run(20);
+  for (const double t : {5.0, 5.1, 5.2, 15.0}) run.events.push_back({t, "worker_lost", ""});
+  const std::string svg = charts(run, columns_of(run.series));
+  EXPECT_THAT(svg, HasSubstr(">1–3</text>"));
+  EXPECT_THAT(svg, HasSubstr("/></g>")) << "the second has a line and no number";
+  EXPECT_THAT(svg, HasSubstr(">4</text></g>"));
 }
 
 TEST(Charts, ticks_are_round_numbers) {

@@ -195,9 +195,10 @@ std::string thresholds(const ResultFile& run) {
 std::string chart_section(const ResultFile& run, const std::vector<Column>& columns) {
   if (columns.empty()) return {};
   std::string note = "All steps together, one point a second.";
-  const std::size_t each = (run.series.size() + columns.size() - 1) / columns.size();
-  const bool coarse = run.series.size() > 1 && run.series[1].t - run.series[0].t > 1.5;
-  if (each > 1 || coarse) {
+  double widest = 0;
+  for (const Column& column : columns) widest = std::max(widest, column.to - column.from);
+  // The last second may include a short rest.
+  if (widest > 1.5) {
     note =
         "All steps together. Several seconds share a point: rates are the mean, with minimum and maximum; times and "
         "users are those of the worst second.";
@@ -380,7 +381,7 @@ std::string checks(const ResultFile& run) {
   for (const ResultCheck& one : run.checks) {
     const bool good = one.fails == 0 && one.passes > 0;
     table.add({{one.name},
-               {one.step, "text"},
+               {one.step, "text name"},
                {whole(one.passes)},
                {whole(one.fails), one.fails > 0 ? "bad" : ""},
                {percent(one.passes, one.passes + one.fails), good ? "good" : "bad"}});

@@ -1,5 +1,5 @@
 // The parts of every HTML report that know nothing of the run: its style, the script that displays figures under a
-// pointer, and its tables.
+// pointer or with the arrow keys, and its tables.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +13,9 @@
 
 namespace bellwether::report {
 
+// Not obvious in it: `output` keeps a line of its own, so that a chart does not move under the pointer when figures
+// appear. The shade at the right of `.wide` shows that the table goes on there; its first layer hides it at the end of
+// the scroll. The keys of a legend are borders, because browsers print no backgrounds.
 inline constexpr std::string_view kStyle = R"css(
 :root{color-scheme:light dark;--back:#fff;--card:#f5f7f9;--ink:#1b2430;--dim:#586472;--rule:#dde2e8;--good:#0f7b3f;
 --bad:#c0262d;--warn:#8a5a08;--blue:#1f6feb;--teal:#0d8a8a;--amber:#b7730b;--red:#c0262d;--violet:#7b4bd1}
@@ -36,33 +39,43 @@ h2{font-size:18px;margin:34px 0 8px}p{margin:4px 0}.dim,small{color:var(--dim)}s
 .tiles b,.tiles small{display:block}.tiles b{font-size:21px;line-height:1.3;font-variant-numeric:tabular-nums}
 .tiles span{font-size:13px}
 .charts{display:grid;grid-template-columns:repeat(2,minmax(0,1fr));gap:14px;margin:8px 0}
-figure{margin:0;background:var(--card);border-radius:6px;padding:10px;break-inside:avoid;min-width:0}
+figure{margin:0;background:var(--card);border-radius:6px;padding:10px;break-inside:avoid;min-width:0;
+display:flex;flex-direction:column;justify-content:space-between}
 figcaption{display:flex;flex-wrap:wrap;gap:2px 12px;font-size:13px}figcaption b{overflow-wrap:anywhere}
-output{color:var(--dim);margin-left:auto;min-height:1.45em;font-variant-numeric:tabular-nums}
-svg{display:block;width:100%;height:auto;touch-action:pan-y}svg text{font-size:11.5px;fill:var(--dim)}
-.grid{stroke:var(--rule)}.line{fill:none;stroke:var(--c);stroke-width:1.6;stroke-linejoin:round;stroke-linecap:round}
-.dots{stroke-width:5}
-.band{fill:var(--c);opacity:.2}.key::before{content:"";display:inline-block;width:14px;height:3px;background:var(--c);
-vertical-align:middle;margin-right:5px}.key.soft::before{height:9px;opacity:.3}
+output{color:var(--dim);flex-basis:100%;min-height:1.45em;margin-bottom:-2px;
+text-align:right;font-variant-numeric:tabular-nums}
+svg{display:block;width:100%;height:auto;overflow:visible;touch-action:pan-y}svg text{font-size:11.5px;fill:var(--dim)}
+.grid{stroke:var(--rule)}.line{fill:none;stroke:var(--c);stroke-width:1.6;stroke-linejoin:round;stroke-linecap:round;
+vector-effect:non-scaling-stroke}.dots{stroke-width:5}
+.band{fill:var(--c);opacity:.2}.key::before{content:"";display:inline-block;width:14px;border-top:3px solid var(--c);
+vertical-align:middle;margin-right:5px}.key.soft::before{border-width:9px 0 0;opacity:.3}
 .rate{--c:var(--blue)}.p50{--c:var(--teal)}.p95{--c:var(--amber)}.p99{--c:var(--red)}.failed{--c:var(--red)}
 .vus{--c:var(--violet)}.share{--c:var(--teal)}.lost{fill:var(--bad);opacity:.16}
-.event line{stroke:var(--dim);stroke-dasharray:3 3}.cursor{stroke:var(--dim)}
-.wide{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:14px;font-variant-numeric:tabular-nums}
+.event line{stroke:var(--dim);stroke-dasharray:3 3}.cursor{stroke:var(--dim)}.cursor[x1="-9"]{display:none}
+.wide{overflow-x:auto;background:linear-gradient(90deg,transparent,var(--back) 60%) right/48px 100% no-repeat local,
+linear-gradient(90deg,transparent,var(--rule)) right/20px 100% no-repeat}
+table{border-collapse:separate;border-spacing:0;width:100%;font-size:14px;font-variant-numeric:tabular-nums}
 th,td{text-align:right;padding:6px 9px;border-bottom:1px solid var(--rule);white-space:nowrap}
 th{color:var(--dim);font-weight:600}th:first-child,td:first-child,td.text,th.text{text-align:left}
-td:first-child,td.long{white-space:normal;overflow-wrap:anywhere;min-width:10em}td.long{min-width:18em}
+th:first-child,td:first-child{position:sticky;left:0;background:var(--back)}
+td:first-child,td.name,td.long{white-space:normal;overflow-wrap:anywhere;min-width:10em}
+td.long:not(:empty){min-width:18em}
 td.good,.verdict .good{color:var(--good)}td.bad{color:var(--bad)}td.warn,p.warn{color:var(--warn)}
 footer{margin-top:34px;color:var(--dim);font-size:13px}
-@media(max-width:900px){.charts{grid-template-columns:minmax(0,1fr)}}
+@media(max-width:900px){.charts{grid-template-columns:minmax(0,1fr)}
+table{font-size:13px}th,td{padding:6px 5px}td.long:not(:empty){min-width:14em}}
 @media(max-width:600px){body{padding:16px}h1{font-size:22px}svg text{font-size:19px}
 .tiles{grid-template-columns:repeat(2,minmax(0,1fr))}.tiles b{font-size:19px}
-table{font-size:13px}th,td{padding:6px 4px}td:first-child{min-width:7em}
+th,td{padding:6px 4px}td:first-child,td.name{min-width:8em}
 .facts{grid-template-columns:minmax(0,1fr);gap:0}.facts dd{margin-bottom:8px}}
-@media print{:root{color-scheme:light}body{max-width:none;padding:0;font-size:11px}.wide{overflow:visible}
-table{font-size:9px}th,td{padding:2px 4px}td:first-child{min-width:0}td.long{min-width:10em}
-.tiles{grid-template-columns:repeat(4,minmax(0,1fr))}.tiles b{font-size:15px}
-.charts{grid-template-columns:repeat(2,minmax(0,1fr))}output{display:none}h2{break-after:avoid}
-tr,.verdict,.tiles,.facts{break-inside:avoid}figure,.tiles div,.verdict{border:1px solid var(--rule)}}
+@media print{:root{color-scheme:light}body{max-width:none;padding:0 1px;font-size:11px}h1{font-size:20px}
+h2{font-size:14px;margin-top:20px}h2,h2+p{break-after:avoid}figcaption,small,.tiles span,footer{font-size:10px}
+svg text{font-size:16px}.wide{overflow:visible;background:none}table{font-size:9px}th,td{padding:2px 4px}
+th small{font-size:8px}th:first-child,td:first-child{position:static}td:first-child,td.name{min-width:0}
+td.long:not(:empty){min-width:10em}.tiles{grid-template-columns:repeat(4,minmax(0,1fr))}.tiles b{font-size:15px}
+.charts{grid-template-columns:repeat(2,minmax(0,1fr))}output{display:none}
+tr,.verdict,.tiles,.facts{break-inside:avoid}figure,.tiles div,.verdict{border:1px solid var(--rule)}
+.verdict{border-left-width:6px}}
 )css";
 
 // D is a list of lists of columns, as load/report/chart.h writes them: that of the run, and one for each step with
@@ -78,12 +91,18 @@ counter:v=>f(v[0])+"/s"+span(v),gauge:v=>f(v[0])+span(v),share:v=>f(v[0])+"% of 
 trend:v=>"p50 "+f(v[0])+", p95 "+f(v[1])};
 for(const s of document.querySelectorAll("svg[data-kind]")){
 const length=s.dataset.length/1000,line=s.querySelector(".cursor"),C=D[s.dataset.of||0],own=s.dataset.metric,
-out=s.parentNode.querySelector("output");
-s.addEventListener("pointermove",e=>{const b=s.getBoundingClientRect(),x=(e.clientX-b.left)/b.width*600;
-const t=(x-58)/530*length,n=C.findIndex(c=>t<c[1]),i=n<0?C.length-1:n,c=C[i],v=own?M[own][i]:c;
-const at=58+530*(c[0]+c[1])/2/length;line.setAttribute("x1",at);line.setAttribute("x2",at);
-out.textContent=f(c[0])+" s: "+(v?say[s.dataset.kind](v):"none");});
-s.addEventListener("pointerleave",()=>{line.setAttribute("x1",-9);line.setAttribute("x2",-9);out.textContent="";});}
+out=s.parentNode.querySelector("output");let at=-1;
+const put=(x,text)=>{line.setAttribute("x1",x);line.setAttribute("x2",x);out.textContent=text;};
+const show=i=>{at=Math.max(0,Math.min(C.length-1,i));const c=C[at],v=own?M[own][at]:c;
+put(58+530*(c[0]+c[1])/2/length,f(c[0])+" s: "+(v?say[s.dataset.kind](v):"none"));};
+const hide=()=>{at=-1;put(-9,"");};
+const point=e=>{const b=s.getBoundingClientRect(),x=(e.clientX-b.left)/b.width*600;
+const t=(x-58)/530*length,n=C.findIndex(c=>t<c[1]);show(n<0?C.length-1:n);};
+s.addEventListener("pointermove",point);s.addEventListener("pointerdown",point);
+s.addEventListener("pointerleave",e=>{if(e.pointerType!=="touch")hide();});s.addEventListener("blur",hide);
+s.tabIndex=0;s.setAttribute("aria-keyshortcuts","ArrowLeft ArrowRight");
+s.addEventListener("keydown",e=>{const by={ArrowLeft:-1,ArrowRight:1}[e.key];
+if(by&&!e.altKey&&!e.ctrlKey&&!e.metaKey){e.preventDefault();show(at+by);}});}
 )js";
 
 // A table that grows row by row. Cells are text, escaped here.
@@ -124,7 +143,8 @@ class Table {
     for (const Cell& cell : cells) {
       const std::string look = cell.look.empty() ? "" : fmt::format(" class=\"{}\"", cell.look);
       const std::string unit = cell.unit.empty() ? "" : fmt::format(" <small>{}</small>", cell.unit);
-      const std::string text = &cell == cells.data() ? breakable(escaped(cell.text)) : escaped(cell.text);
+      const bool name = &cell == cells.data() || cell.look == "text name";
+      const std::string text = name ? breakable(escaped(cell.text)) : escaped(cell.text);
       out += fmt::format("<{0}{1}>{2}{3}</{0}>", tag, look, text, unit);
     }
     return out + "</tr>\n";

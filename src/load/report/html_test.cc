@@ -129,6 +129,22 @@ TEST(Html, each_of_several_steps_has_charts) {
   EXPECT_THAT(to_html(many), HasSubstr("The first 24 steps are shown; 8 more are in the result file."));
 }
 
+TEST(Html, a_short_rest_at_the_end_shares_no_point) {
+  ResultFile run = read(*open_run());
+  ResultPoint rest = run.series.back();
+  rest.t += rest.covered_s;
+  rest.covered_s = 0.01;
+  run.series.push_back(rest);
+  EXPECT_THAT(to_html(run), HasSubstr("All steps together, one point a second."));
+}
+
+TEST(Html, the_name_of_a_step_breaks_beside_its_check) {
+  ResultFile run = read(*open_run());
+  ASSERT_FALSE(run.checks.empty());
+  run.checks[0].step = "browse.pay";
+  EXPECT_THAT(to_html(run), HasSubstr("<td class=\"text name\">browse.<wbr>pay</td>"));
+}
+
 TEST(Html, an_unconfirmed_run_is_marked) {
   const std::string page = to_html(read(*unconfirmed_run()));
   EXPECT_THAT(page,

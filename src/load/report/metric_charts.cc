@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -227,9 +228,15 @@ std::string percentile_plot(const std::vector<TimeKind>& kinds, const Axis& time
   std::string inside = grid_of(time) + level_label(0, "min");
   static constexpr std::array<std::pair<double, const char*>, 7> kRanks{
       {{2, "p50"}, {10, "p90"}, {100, "p99"}, {1e3, "p99.9"}, {1e4, "p99.99"}, {1e5, "p99.999"}, {1e6, "p99.9999"}}};
+  constexpr double kLetter = 11;  // the widest, on a phone
+  double taken = across(0) + 4 * kLetter;
+  const double end = across(1) - 3 * kLetter;
   for (const auto& [at, name] : kRanks) {
-    // Labels side by side need a tenth of the width; the end of the axis is the maximum.
-    if (rank.part(at) > 0.12 && rank.part(at) < 0.9) inside += level_label(rank.part(at), name);
+    const double middle = across(rank.part(at));
+    const double half = static_cast<double>(std::string_view(name).size() + 1) * kLetter / 2;
+    if (middle - half < taken || middle + half > end) continue;
+    inside += level_label(rank.part(at), name);
+    taken = middle + half;
   }
   inside += level_label(1, "max");
   constexpr int kPoints = 80;
