@@ -230,7 +230,7 @@ void JobKernel::begin_assignment(Instant now, AssignmentRecord& assignment, JobE
 
 void JobKernel::not_begun(Instant now, AssignmentId id, const std::string& why, JobEffects& out) {
   AssignmentRecord* assignment = book_.find(id);
-  if (!book_.owned || assignment == nullptr || !is_live(*assignment)) return;
+  if (!book_.owned || assignment == nullptr || !is_live(*assignment) || lost_early_.contains(id)) return;
   book_.add_event(now, "assignment_lost", fmt::format("worker '{}': {}", assignment->worker, why));
   lose(now, *assignment, why, out);
   advance(now, out);
@@ -302,6 +302,7 @@ void JobKernel::ended(Instant now, AssignmentId id, const AssignmentEnd& end, Jo
 }
 
 void JobKernel::finish(Instant now, AssignmentRecord& assignment, JobEffects& out) {
+  const AssignmentId id = assignment.id;
   const uint16_t workflow = assignment.workflow;
   const bool was_stopped = assignment.state == AssignmentState::kStopping;
   const AssignmentEnd end = *assignment.end;
@@ -360,8 +361,10 @@ void JobKernel::finish(Instant now, AssignmentRecord& assignment, JobEffects& ou
           fmt::format("step {} failed and says on_error: abort", end.detail)},
          {}, out);
   }
-  const bool goes_on = !assignment.handed_over && assignment.state == AssignmentState::kEnded;
-  if (goes_on && !book_.followers_of(assignment.id).empty()) moves_.call_off(now, assignment, {}, out);
+  // The stop may have added assignments.
+  AssignmentRecord& ended = *book_.find(id);
+  const bool goes_on = !ended.handed_over && ended.state == AssignmentState::kEnded;
+  if (goes_on && !book_.followers_of(id).empty()) moves_.call_off(now, ended, {}, out);
 }
 
 void JobKernel::sighted(Instant now, const std::string& worker, uint64_t life,
@@ -388,7 +391,7 @@ void JobKernel::sighted(Instant now, const std::string& worker, uint64_t life,
     if (assignment.life != life || sight == sights.end()) {
       if (lost_early_.contains(assignment.id)) continue;
       book_.add_event(now, "assignment_lost", fmt::format("worker '{}' no longer has it", worker));
-      lose_when_certain(now, assignment, "its worker no longer has it", out);
+      lose(now, assignment, "its worker no longer has it", out);
       continue;
     }
     if (book_.is_spare(assignment)) {
@@ -452,15 +455,14 @@ void JobKernel::evicted(Instant now, AssignmentId id, const std::string& why, Jo
   advance(now, out);
 }
 
-// A new owner has the clock of the run from a wall clock until the workers have told it: a loss by that clock could be
-// too short, and count iterations as not begun that have.
-void JobKernel::lose_when_certain(Instant now, AssignmentRecord& assignment, const std::string& why, JobEffects& out) {
-  if (!book_.adopting) return lose(now, assignment, why, out);
-  lost_early_.try_emplace(assignment.id, why);
-}
-
 // Takes its parts from it.
 void JobKernel::lose(Instant now, AssignmentRecord& assignment, const std::string& why, JobEffects& out) {
+  if (book_.adopting && assignment.streams && is_live(assignment)) {
+    // A new owner has the clock of the run from a wall clock until the workers have told it: a loss by that clock could
+    // be too short, and count iterations as not begun that have.
+    lost_early_.try_emplace(assignment.id, why);
+    return;
+  }
   WorkflowRecord& one = record_.workflows[assignment.workflow];
   if (book_.is_spare(assignment)) {
     book_.set(now, assignment, AssignmentState::kGone);
@@ -470,7 +472,9 @@ void JobKernel::lose(Instant now, AssignmentRecord& assignment, const std::strin
   if (assignment.handed_over) {
     // Seconds that others run are not lost; seconds that it had begun and did not report are.
     const Duration counted = book_.reported_until(assignment);
-    const Duration last = std::max(assignment.lost_from, std::min(book_.elapsed(now), counted + Duration::seconds(1)));
+    Duration last = assignment.lost_from;
+    if (!lost_its_process(assignment))
+      last = std::max(last, std::min(book_.elapsed(now), counted + Duration::seconds(1)));
     // The loss of parts that nobody has taken over is written when somebody continues them.
     const uint32_t parts = book_.succeeded(assignment);
     if (last > counted && parts > 0)

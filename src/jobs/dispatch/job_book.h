@@ -170,7 +170,8 @@ struct JobBook {
   // The most iterations that a part of an assignment may have begun in the seconds before `by` of the run that it did
   // not report.
   uint64_t unreported(const AssignmentRecord& assignment, Duration by) const;
-  // By the clock of the run: the load of an assignment up to then is in the ingest.
+  // By the clock of the run: the load of an assignment up to then is in the ingest. In the first second of a stream,
+  // the time before it began counts as idle too: a loss is then named too early, by less than a second.
   Duration reported_until(const AssignmentRecord& assignment) const;
   // Until when an assignment that ends or is lost now may have begun any, and whether it has reported all of them.
   Duration ran_until(Instant now, const AssignmentRecord& assignment) const;

@@ -299,7 +299,7 @@ void JobKernel::lose_worker(Instant now, const std::string& worker, uint64_t lif
     if (lost_early_.contains(assignment.id)) continue;
     pool_.exclude(now, assignment);
     if (!std::exchange(any, true)) book_.add_event(now, "worker_lost", fmt::format("worker '{}': {}", worker, why));
-    lose_when_certain(now, assignment, why, out);
+    lose(now, assignment, why, out);
   }
   if (!others) asking_.erase(worker);
   asking_clock_.erase(worker);
@@ -349,8 +349,11 @@ void JobKernel::begin_ready(Instant now, JobEffects& out) {
 // All workers have reported what they run of it, or the limit has passed.
 void JobKernel::adopted(Instant now, JobEffects& out) {
   book_.adopting = false;
-  for (const auto& [id, why] : std::exchange(lost_early_, {})) {
-    if (AssignmentRecord* const assignment = book_.find(id); is_live(*assignment)) lose(now, *assignment, why, out);
+  // Followers first, so that none of them begins.
+  const std::map<AssignmentId, std::string> lost = std::exchange(lost_early_, {});
+  for (auto one = lost.rbegin(); one != lost.rend(); ++one) {
+    AssignmentRecord& assignment = *book_.find(one->first);
+    if (is_live(assignment)) lose(now, assignment, one->second, out);
   }
   if (!asking_.empty()) {
     BW_PROBE("dispatch: a worker did not say what it runs");

@@ -188,7 +188,6 @@ class JobKernel {
   bool hopeless(Instant now, uint16_t workflow) const;
   void begin_assignment(Instant now, AssignmentRecord& assignment, JobEffects& out);
   void lose(Instant now, AssignmentRecord& assignment, const std::string& why, JobEffects& out);
-  void lose_when_certain(Instant now, AssignmentRecord& assignment, const std::string& why, JobEffects& out);
   void finish(Instant now, AssignmentRecord& assignment, JobEffects& out);
 
   // --- job_kernel.cc: workers that are gone

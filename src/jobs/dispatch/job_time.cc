@@ -81,13 +81,14 @@ Instant JobTime::overdue_at(const AssignmentRecord& assignment) const {
 
 Instant JobTime::timeout_at() const {
   const bool ends = book_.concluding || (record_.stop && record_.stop->how == StopHow::kAtOnce && record_.stop->all);
-  return book_.zero && rules_.timeout && !ends ? *book_.zero + *rules_.timeout : Instant::never();
+  // The clock of an owner that adopts is not certain yet.
+  return book_.zero && !book_.adopting && rules_.timeout && !ends ? *book_.zero + *rules_.timeout : Instant::never();
 }
 
 Instant JobTime::timeout_at(uint16_t workflow) const {
   const WorkflowRecord& one = record_.workflows[workflow];
   const bool goes_on = one.begun && !is_final(one.state) && !book_.concluding && !book_.is_stopped(workflow);
-  if (!book_.zero || !goes_on || !spec_[workflow].timeout) return Instant::never();
+  if (!book_.zero || book_.adopting || !goes_on || !spec_[workflow].timeout) return Instant::never();
   return book_.clock_of(workflow) + *spec_[workflow].timeout + rules_.kill_grace;
 }
 

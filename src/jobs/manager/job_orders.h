@@ -16,7 +16,7 @@ class JobCoordinator;
 
 class JobOrders {
  public:
-  // The coroutines run in the scope of `owner`, which outlives this.
+  // The coroutines run in the scope of `owner`, which must end before this.
   explicit JobOrders(JobCoordinator& owner) : owner_(owner) {}
 
   runtime::task<void> offer(dispatch::AssignmentId assignment);
