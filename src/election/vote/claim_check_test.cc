@@ -22,7 +22,7 @@ std::string doubt(Change change, const KnownOfNode& known = {}) {
   Claim claim = good();
   change(claim);
   claim.score = score_of(claim, {});
-  return doubt_about(claim, known, {}, kDrift, kNow).value_or("");
+  return doubt_about(claim, known, {}, kDrift, kNow).value_or(Doubt{}).why;
 }
 
 TEST(ClaimCheck, what_may_be_true_is_believed) {
@@ -51,10 +51,10 @@ TEST(ClaimCheck, clocks_that_run_apart_are_no_lie) {
 TEST(ClaimCheck, a_score_is_reckoned_again) {
   Claim claim = good();
   claim.score += 0.01;
-  EXPECT_THAT(doubt_about(claim, {}, {}, kDrift, kNow).value_or(""), HasSubstr("but its figures give"));
+  EXPECT_THAT(doubt_about(claim, {}, {}, kDrift, kNow).value_or(Doubt{}).why, HasSubstr("but its figures give"));
   // The check rejects an honest node with other weights in the same way.
   claim.score = score_of(claim, {.uptime = 0.2, .capability = 0.3});
-  EXPECT_THAT(doubt_about(claim, {}, {}, kDrift, kNow).value_or(""),
+  EXPECT_THAT(doubt_about(claim, {}, {}, kDrift, kNow).value_or(Doubt{}).why,
               HasSubstr("weights of the score must be the same"));
 }
 
@@ -68,7 +68,7 @@ TEST(ClaimCheck, shares_lie_between_nothing_and_all) {
     EXPECT_THAT(doubt([&](Claim& c) { c.fitness = wrong; }), HasSubstr("outside 0 to 1"));
     Claim claim = good();
     claim.score = wrong;
-    EXPECT_THAT(doubt_about(claim, {}, {}, kDrift, kNow).value_or(""), HasSubstr("outside 0 to 1"));
+    EXPECT_THAT(doubt_about(claim, {}, {}, kDrift, kNow).value_or(Doubt{}).why, HasSubstr("outside 0 to 1"));
   }
 }
 
@@ -98,6 +98,22 @@ TEST(ClaimCheck, a_network_is_not_much_better_than_it_was_measured) {
   EXPECT_THAT(doubt([](Claim&) {}, known), HasSubstr("this node measures 60 %"));
   known.network_quality = 0.7;
   EXPECT_EQ(doubt([](Claim&) {}, known), "");
+}
+
+// The partition between two of three has just healed: the link between them counts for half of the claim.
+TEST(ClaimCheck, a_claim_is_the_mean_of_all_links_and_a_measurement_proves_no_lie) {
+  KnownOfNode known;
+  known.network_quality = 0.2;
+  known.links = 2;
+  const auto claims = [](double quality) { return [quality](Claim& c) { c.resources.network_quality = quality; }; };
+  EXPECT_EQ(doubt(claims(0.85), known), "");
+  EXPECT_THAT(doubt(claims(0.86), known), HasSubstr("this node measures 20 %, so at most 60 % is possible"));
+  Claim claim = good();
+  claim.resources.network_quality = 0.86;
+  claim.score = score_of(claim, {});
+  EXPECT_FALSE(doubt_about(claim, known, {}, kDrift, kNow)->proven);
+  claim.uptime = claim.experience + Duration::minutes(1);
+  EXPECT_TRUE(doubt_about(claim, known, {}, kDrift, kNow)->proven);
 }
 
 TEST(ClaimCheck, an_attestation_is_no_longer_than_it_may_be) {

@@ -95,44 +95,52 @@ std::optional<std::string> impossible_in(const Claim& claim) {
   return std::nullopt;
 }
 
-std::optional<std::string> doubt_about(const Claim& claim, const KnownOfNode& known, const ScoreWeights& weights,
-                                       double drift, Instant now) {
-  if (auto impossible = impossible_in(claim)) return impossible;
+std::optional<Doubt> doubt_about(const Claim& claim, const KnownOfNode& known, const ScoreWeights& weights,
+                                 double drift, Instant now) {
+  if (auto impossible = impossible_in(claim)) return Doubt{std::move(*impossible)};
   const double score = score_of(claim, weights);
   if (std::abs(score - claim.score) > kScoreSlack) {
-    return fmt::format(
+    return Doubt{fmt::format(
         "it claims a score of {}, but its figures give {}: the weights of the score must be the same on all nodes",
-        claim.score, score);
+        claim.score, score)};
   }
   if (claim.uptime > claim.experience + kClaimSlack) {
-    return fmt::format("it claims an uptime of {}, but a total uptime of only {}", format_duration(claim.uptime),
-                       format_duration(claim.experience));
+    return Doubt{fmt::format("it claims an uptime of {}, but a total uptime of only {}", format_duration(claim.uptime),
+                             format_duration(claim.experience))};
   }
   if (known.earlier_life_heard) {
     const Duration most = now - *known.earlier_life_heard;
     if (claim.uptime > with_slack(most, drift) + known.forgiven) {
-      return fmt::format("it claims an uptime of {}, but its earlier start was heard {} ago",
-                         format_duration(claim.uptime), format_duration(most));
+      return Doubt{fmt::format("it claims an uptime of {}, but its earlier start was heard {} ago",
+                               format_duration(claim.uptime), format_duration(most))};
     }
   }
   if (known.experience) {
     const Duration most = *known.experience + (now - known.experience_at);
     const Duration grown = with_slack(now - known.experience_at, drift) + known.forgiven;
     if (claim.experience > *known.experience + grown) {
-      return fmt::format("it claims a total uptime of {}; since its last claim at most {} is possible",
-                         format_duration(claim.experience), format_duration(most));
+      return Doubt{fmt::format("it claims a total uptime of {}; since its last claim at most {} is possible",
+                               format_duration(claim.experience), format_duration(most))};
     }
   }
-  if (known.network_quality && claim.resources.network_quality > *known.network_quality + kQualitySlack) {
-    return fmt::format("it claims a network quality of {}; this node measures {}",
-                       whole_percent(claim.resources.network_quality), whole_percent(*known.network_quality));
+  if (known.network_quality) {
+    // At most, all links but the one to this node are perfect.
+    const auto links = static_cast<double>(known.links);
+    const double most = (*known.network_quality + links - 1) / links;
+    if (claim.resources.network_quality > most + kQualitySlack) {
+      return Doubt{
+          .why = fmt::format("it claims a network quality of {}; this node measures {}, so at most {} is possible",
+                             whole_percent(claim.resources.network_quality), whole_percent(*known.network_quality),
+                             whole_percent(most)),
+          .proven = false};
+    }
   }
   if (known.capabilities) {
     for (const std::string& one : claim.capabilities) {
       if (std::find(known.capabilities->begin(), known.capabilities->end(), one) != known.capabilities->end()) continue;
-      return fmt::format(
+      return Doubt{fmt::format(
           "the capability '{}', {}", one,
-          known.capabilities_why.empty() ? "which its settings do not give it" : "and " + known.capabilities_why);
+          known.capabilities_why.empty() ? "which its settings do not give it" : "and " + known.capabilities_why)};
     }
   }
   return std::nullopt;

@@ -80,6 +80,7 @@ VoteBook::VoteBook(VoteConfig with, uint64_t seed)
     is_member |= node == config.self;
     if (node == config.self) continue;
     VotePeer& peer = peers[node];
+    peer.known.links = config.members.size() - 1;
     if (const auto at = config.capabilities.find(node); at != config.capabilities.end()) {
       peer.known.capabilities = at->second;
     }

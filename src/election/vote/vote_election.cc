@@ -184,25 +184,24 @@ bool VoteElection::on_candidacy(Instant now, NodeId from, VotePeer& peer, const 
   if (candidacy.stands) {
     candidate = Ballot::Candidate{candidacy.claim, {}};
     candidate->penalty = book_.penalty_of(peer);
-    const bool is_there = peer.known.absent.empty();
-    std::optional<std::string> doubt;
-    if (!is_there) {
-      doubt = peer.known.absent;
+    std::optional<Doubt> doubt;
+    if (!peer.known.absent.empty()) {
+      doubt = Doubt{.why = peer.known.absent, .proven = false};
     } else if (!may_stand(candidacy.claim.capabilities)) {
-      doubt = "it has no capability that permits a candidacy";
+      doubt = Doubt{"it has no capability that permits a candidacy"};
     } else {
       doubt = doubt_about(candidacy.claim, peer.known, config_.weights, config_.timing.drift, now);
     }
     if (doubt) {
       BW_PROBE("vote: a candidate that is not believed");
-      candidate->doubt = *doubt;
-      if (is_there) {
+      candidate->doubt = doubt->why;
+      if (doubt->proven) {
         // A message that was long on its way, or read late, makes all later claims look like lies. So a doubt wears
         // off, faster with its age; a node that lies much stays without a vote for many elections.
         peer.known.forgiven = std::min(peer.known.forgiven * 2 + config_.timing.heartbeat_timeout, kLongestExperience);
         out.push_back(Conduct{from, Deed::kWrongClaim});
       }
-      out.push_back(Note{true, fmt::format("does not vote for node {}: {}", from.value(), *doubt)});
+      out.push_back(Note{true, fmt::format("does not vote for node {}: {}", from.value(), doubt->why)});
     } else {
       KnownOfNode& known = peer.known;
       // Of two that agree within the slack the later one may have been read late.

@@ -48,6 +48,12 @@ TEST_F(VoteTrust, whom_membership_does_not_hold_is_not_voted_for_and_not_blamed)
   EXPECT_EQ(deeds(2, 1, Deed::kWrongClaim), 0u);
 }
 
+TEST_F(VoteTrust, whose_network_was_measured_to_be_worse_is_not_voted_for_and_not_blamed) {
+  EXPECT_NE(elect(PeerMeasured{NodeId(1), 0}), 1u);
+  EXPECT_THAT(doubt_of_first(), testing::HasSubstr("it claims a network quality of 90 %; this node measures 0 %"));
+  EXPECT_EQ(deeds(2, 1, Deed::kWrongClaim), 0u);
+}
+
 TEST_F(VoteTrust, a_bad_reputation_costs_its_weight) {
   EXPECT_EQ(elect(PeerReputation{NodeId(1), 0.5}, 0.2), 2u);
   const auto& first = *group_[2].ballot()->announcements().at(NodeId(1));
