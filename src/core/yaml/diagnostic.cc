@@ -6,6 +6,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/check.h"
+#include "core/base/units.h"
 
 namespace bellwether::yaml {
 
@@ -21,6 +22,11 @@ std::string format(const Diagnostic& diagnostic) {
   }
   if (!diagnostic.expected.empty()) out += "\n  expected: " + diagnostic.expected;
   if (!diagnostic.hint.empty()) out += "\n  " + diagnostic.hint;
+  constexpr std::size_t kShown = 5;
+  const std::size_t count = diagnostic.also.size();
+  for (std::size_t i = 0; i < std::min(count, kShown); ++i)
+    out += (i == 0 ? "\n  also at " : ", ") + diagnostic.also[i];
+  if (count > kShown) out += fmt::format(", and {} more", format_count(count - kShown, "place"));
   return out;
 }
 
@@ -63,11 +69,24 @@ std::string did_you_mean(std::string_view word, std::span<const std::string_view
 }
 
 void Diagnostics::add(Mark mark, Problem problem) {
+  if (independent_only_ && !problem.is_independent) return;
+  if (const auto same = std::find(subjects_.begin(), subjects_.end(), problem.subject);
+      same != subjects_.end() && !problem.subject.empty()) {
+    if (!full()) places_[static_cast<std::size_t>(same - subjects_.begin())].push_back(mark);
+    ++further_;
+    return;
+  }
+  for (std::size_t i = 0; i < list_.size(); ++i) {
+    const Mark& other = places_[i].front();
+    const bool is_there = std::tie(other.file, other.line, other.column) == std::tie(mark.file, mark.line, mark.column);
+    if (is_there && list_[i].message == problem.message) return;  // of a text that several parts have
+  }
   if (full()) return;
-  in_file_.push_back(mark.file);
-  list_.push_back({.file = files_[mark.file],
-                   .line = mark.line,
-                   .column = mark.column,
+  places_.push_back({mark});
+  subjects_.push_back(std::move(problem.subject));
+  list_.push_back({.file = {},
+                   .line = 0,
+                   .column = 0,
                    .found = std::move(problem.found),
                    .expected = std::move(problem.expected),
                    .message = std::move(problem.message),
@@ -85,14 +104,27 @@ std::string Diagnostics::place_of(Mark mark) const {
 }
 
 std::vector<Diagnostic> Diagnostics::take() {
+  const auto key = [](const Mark& mark) { return std::tuple(mark.file, mark.line, mark.column); };
+  for (std::size_t i = 0; i < list_.size(); ++i) {
+    std::vector<Mark>& places = places_[i];
+    std::stable_sort(places.begin(), places.end(), [&](const Mark& a, const Mark& b) { return key(a) < key(b); });
+    list_[i].file = files_[places.front().file];
+    list_[i].line = places.front().line;
+    list_[i].column = places.front().column;
+    for (std::size_t p = 1; p < places.size(); ++p) {
+      if (key(places[p]) != key(places[p - 1])) list_[i].also.push_back(place_of(places[p]));
+    }
+  }
   std::vector<std::size_t> order(list_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  const auto key = [this](std::size_t i) { return std::tuple(in_file_[i], list_[i].line, list_[i].column); };
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return key(a) < key(b); });
+  const auto first = [&](std::size_t i) { return key(places_[i].front()); };
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return first(a) < first(b); });
   std::vector<Diagnostic> out;
   for (const std::size_t i : order) out.push_back(std::move(list_[i]));
   list_.clear();
-  in_file_.clear();
+  subjects_.clear();
+  places_.clear();
+  further_ = 0;
   return out;
 }
 

@@ -22,14 +22,16 @@ struct Diagnostic {
   std::string file;
   int line = 0;
   int column = 0;
-  std::string found;     // as shown: "'ten'", "a list"; may be empty
-  std::string expected;  // "a whole number from 1 to 65535"; may be empty
-  std::string message;   // the fault, as a full statement
-  std::string hint;      // the remedy, often "did you mean 'x'?"; may be empty
+  std::string found;                   // as shown: "'ten'", "a list"; may be empty
+  std::string expected;                // "a whole number from 1 to 65535"; may be empty
+  std::string message;                 // the fault, as a full statement
+  std::string hint;                    // the remedy, often "did you mean 'x'?"; may be empty
+  std::vector<std::string> also = {};  // further places of the same fault: "shop.yaml:15:3"
 };
 
 // "shop.yaml:12:7: unknown key 'durration' in workflow 'browse'", then one indented line each for the text found
-// (unless the message has it already), the expected form, and the hint. No newline at the end.
+// (unless the message has it already), the expected form, the hint, and the first further places. No newline at the
+// end.
 std::string format(const Diagnostic& diagnostic);
 
 // "'text'", shortened when long and with control characters made visible.
@@ -45,6 +47,7 @@ std::string did_you_mean(std::string_view word, std::span<const std::string_view
 class Diagnostics {
  public:
   static constexpr std::size_t kMaxDiagnostics = 20;
+  static constexpr std::size_t kMaxPlaces = 1'000;  // further ones of all subjects
 
   explicit Diagnostics(std::string file) : files_{std::move(file)} {}
 
@@ -59,11 +62,18 @@ class Diagnostics {
     std::string found = {};
     std::string expected = {};
     std::string hint = {};
+    // Problems with the same subject are one: the first place has it, and lists the others. Empty: it is its own.
+    std::string subject = {};
+    // No other fault of the file explains it.
+    bool is_independent = false;
   };
+  // A problem that is there already, at the same place with the same message, is not added again.
   void add(Mark mark, Problem problem);
+  // While it is on, only independent problems are added: the part that is read depends on a faulty one.
+  void take_independent_only(bool on) { independent_only_ = on; }
   bool empty() const { return list_.empty(); }
   // Further entries are dropped: stop looking.
-  bool full() const { return list_.size() == kMaxDiagnostics; }
+  bool full() const { return list_.size() == kMaxDiagnostics || further_ >= kMaxPlaces; }
   std::size_t size() const { return list_.size(); }
   // In the order of the files, and in that of each.
   std::vector<Diagnostic> take();
@@ -71,7 +81,10 @@ class Diagnostics {
  private:
   std::vector<std::string> files_;
   std::vector<Diagnostic> list_;
-  std::vector<uint16_t> in_file_;  // of each of list_
+  std::vector<std::string> subjects_;      // of each of list_
+  std::vector<std::vector<Mark>> places_;  // the same; at least one each
+  std::size_t further_ = 0;                // places that joined another one
+  bool independent_only_ = false;
 };
 
 }  // namespace bellwether::yaml

@@ -38,6 +38,28 @@ TEST(Diagnostic, only_so_many_are_kept_and_they_come_in_the_order_of_the_file) {
   EXPECT_EQ(list.back().line, 30);
 }
 
+TEST(Diagnostic, problems_of_one_subject_are_one_with_the_first_places) {
+  Diagnostics diagnostics("x.yaml");
+  for (int line = 9; line > 0; --line) diagnostics.add({line, 1}, {.message = "m", .subject = "s"});
+  diagnostics.add({9, 1}, {.message = "m", .subject = "s"});
+  diagnostics.add({5, 1}, {.message = "n", .subject = "t"});
+  const auto list = diagnostics.take();
+  ASSERT_EQ(list.size(), 2u);
+  EXPECT_EQ(format(list[0]),
+            "x.yaml:1:1: m\n  also at x.yaml:2:1, x.yaml:3:1, x.yaml:4:1, x.yaml:5:1, x.yaml:6:1, and 3 places more");
+  EXPECT_EQ(format(list[1]), "x.yaml:5:1: n");
+}
+
+TEST(Diagnostic, a_part_that_depends_on_a_fault_adds_independent_problems_only) {
+  Diagnostics diagnostics("x.yaml");
+  diagnostics.take_independent_only(true);
+  diagnostics.add({1, 1}, {.message = "a consequence"});
+  diagnostics.add({2, 1}, {.message = "m", .is_independent = true});
+  diagnostics.take_independent_only(false);
+  diagnostics.add({3, 1}, {.message = "n"});
+  EXPECT_EQ(diagnostics.size(), 2u);
+}
+
 TEST(Diagnostic, quoted_text_is_short_and_printable) {
   EXPECT_EQ(in_quotes("a\nb\x01"), "'a\\nb?'");
   EXPECT_EQ(in_quotes(std::string(100, 'x')), "'" + std::string(60, 'x') + "…'");

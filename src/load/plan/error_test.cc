@@ -112,6 +112,82 @@ TEST(Errors, as_many_are_told_at_once_as_are_independent) {
   EXPECT_EQ(plan.error().size(), scenario::Diagnostics::kMaxDiagnostics);
 }
 
+std::size_t count_of(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+TEST(Errors, of_names_are_told_beside_errors_of_keys) {
+  const std::string told = TestSources(R"yaml(
+defaults: {http: {bsae: "http://h"}}
+workflows:
+  w:
+    vus: 1
+    duratoin: 1s
+    steps:
+      a: {http: {get: "/${nobody}", boddy: x}, extract: {t: {json: "$.["}}}
+      b: {after: [a], thnk: 1s, http: {get: "/${t}/${a.stats}/${other.status}"}}
+      c: {after: [d], http: {get: "http://h/${rnadom(1, 2)}"}}
+)yaml")
+                               .errors();
+  for (const char* one :
+       {"2:19: unknown key 'bsae'", "6:5: unknown key 'duratoin'", "8:23: unknown name 'nobody'",
+        "8:37: unknown key 'boddy'", "'$.[' is no JSON path", "9:23: unknown key 'thnk'", "step 'a' makes no 'stats'",
+        "unknown step 'other'", "step 'w.c' comes after 'd'", "unknown function 'rnadom'"}) {
+    EXPECT_EQ(count_of(told, one), 1u) << one << "\n" << told;
+  }
+  EXPECT_EQ(count_of(told, "shop.yaml:"), 10u) << told;
+}
+
+TEST(Errors, that_another_one_explains_are_not_told) {
+  const std::string told = TestSources(R"yaml(
+evn: {BASE: "http://h"}
+workflows:
+  w:
+    vus: 1
+    duration: 1s
+    steps:
+      a: {http: {get: "${BASE}/"}, extarct: {token: {json: $.t}}}
+      b: {http: {get: "${BASE}/${token}/${a.token}"}}
+)yaml")
+                               .errors();
+  EXPECT_EQ(count_of(told, "shop.yaml:"), 2u) << told;
+  EXPECT_EQ(count_of(told, "unknown key 'evn'"), 1u) << told;
+  EXPECT_EQ(count_of(told, "unknown key 'extarct'"), 1u) << told;
+  const std::string order = TestSources(R"yaml(
+workflows:
+  w:
+    vus: 1
+    duration: 1s
+    steps:
+      a: {http: {get: "http://h/"}}
+      b: {after: [aa], http: {get: "http://h/${a.status}"}}
+      c: {after: [b], http: {get: "http://h/${a.status}"}}
+)yaml")
+                                .errors();
+  EXPECT_EQ(count_of(order, "shop.yaml:"), 1u) << order;
+  EXPECT_EQ(count_of(order, "step 'w.b' comes after 'aa'"), 1u) << order;
+}
+
+TEST(Errors, of_one_name_are_told_once_with_their_places) {
+  const std::string told = TestSources(R"yaml(
+defaults: {http: {headers: {X: "${nobody}"}}}
+workflows:
+  w:
+    vus: 1
+    duration: 1s
+    steps:
+      a: {http: {get: "http://h/${nobody}${nobody}"}}
+      b: {http: {get: "http://h/${nobody}/${a.token}"}}
+      c: {after: [a], http: {get: "http://h/${a.token}"}}
+)yaml")
+                               .errors();
+  EXPECT_EQ(count_of(told, "unknown name 'nobody'"), 1u) << told;
+  EXPECT_EQ(count_of(told, "shop.yaml:2:32: unknown name 'nobody'"), 1u) << told;
+  EXPECT_EQ(count_of(told, "\n  also at shop.yaml:8:23, shop.yaml:9:23\n"), 1u) << told;
+}
+
 TEST(Errors, limits_hold_for_what_is_generated) {
   std::string steps;
   for (int i = 0; i < 1'001; ++i) steps += "      s" + std::to_string(i) + ": {http: {get: 'http://h/'}}\n";

@@ -131,6 +131,9 @@ tl::expected<Plan, std::vector<scenario::Diagnostic>> load(const scenario::Sourc
   const auto environment = scenario::Environment::resolve(env_of(whole->root), sources, diagnostics);
   check_sets(sources, whole->texts, environment, diagnostics);
   scenario::Reading reading{diagnostics, environment, whole->folders};
+  if (const scenario::Node* env = env_of(whole->root); env != nullptr && !diagnostics.empty()) {
+    note_unread(*env, reading);
+  }
   scenario::Scenario scenario = scenario::parse_scenario(whole->root, stem(sources.file_name), reading);
   if (diagnostics.empty()) scenario::apply_overrides(sources.overrides, scenario, diagnostics);
   Plan plan = compile(scenario, sources, reading);

@@ -61,6 +61,8 @@ void parse_work(const Section& section, Step& step) {
     const Node* work = section.find(key);
     if (work == nullptr) continue;
     if (first != nullptr) {
+      note_unread(*first, reading);
+      note_unread(*work, reading);
       reading.diagnostics.add(work->place(), {.message = fmt::format("{} has both {} and {}", section.where(),
                                                                      in_quotes(first->key), in_quotes(work->key)),
                                               .hint = "make two steps of it"});

@@ -23,7 +23,16 @@ bool consists_of(std::string_view text, std::string_view marks) {
 
 }  // namespace
 
+void note_unread(const Node& node, Reading& reading) {
+  if (reading.diagnostics.full()) return;
+  for (const std::string& word : {node.key, node.text}) {
+    if (is_value_name(word) || is_step_name(word)) reading.unread.insert(word);
+  }
+  for (const Node& item : node.items) note_unread(item, reading);
+}
+
 void report_wrong(const Node& node, const std::string& what, std::string expected, Reading& reading, std::string hint) {
+  note_unread(node, reading);
   reading.diagnostics.add(node.mark, {.message = "wrong value of " + what,
                                       .found = describe(node),
                                       .expected = std::move(expected),
@@ -149,6 +158,7 @@ Section::Section(const Node& node, std::string where, Reading& reading, const Ma
     if (!key.unlisted) listed.push_back(key.name);
   }
   if (!node.is_map()) {
+    note_unread(node, reading);
     reading.diagnostics.add(node.place(), {.message = where_ + " must be a map",
                                            .found = describe(node),
                                            .expected = "a map with the keys " + join(listed)});
@@ -156,6 +166,7 @@ Section::Section(const Node& node, std::string where, Reading& reading, const Ma
   }
   for (const Node& item : node.items) {
     if (find_key(map, item.key) != nullptr) continue;
+    note_unread(item, reading);
     if (std::find(map.later.begin(), map.later.end(), item.key) != map.later.end()) {
       has_later_ = true;
       reading.diagnostics.add(item.place(), {.message = what(item) + " is not available in this version yet"});

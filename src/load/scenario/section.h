@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,7 +22,12 @@ struct Reading {
   // By number of the file (Mark::file): its folder, as a path from that of the scenario file, with a slash at its end.
   // Empty for the scenario file itself, and for files outside the list.
   std::vector<std::string> folders = {};
+  // The keys and texts in the parts that were reported: such a part may be what declares a name.
+  std::set<std::string, std::less<>> unread = {};
+  bool is_shared_sound = true;  // nothing that all workflows share was reported
 };
+// Adds the words of a part that was reported to `reading.unread`.
+void note_unread(const Node& node, Reading& reading);
 
 struct Text {
   std::string text;

@@ -376,7 +376,7 @@ void compile_step(const scenario::Step& source, Scope& scope, std::size_t index,
 
 void compile_workflow(const scenario::Workflow& source, Compiling& compiling, Plan& plan, Workflow& out) {
   compile_executor(source, out);
-  const Dag dag = Dag::of_steps(source, compiling.reading.diagnostics);
+  const Dag dag = Dag::of_steps(source, compiling.reading);
   out.keeps_cookies = source.keeps_cookies;
   out.keeps_connections = source.keeps_connections;
   if (!source.keeps_connections && plan.shared_connections) {
@@ -435,12 +435,16 @@ Plan compile(const scenario::Scenario& source, const scenario::Sources& sources,
   for (std::size_t i = 0; i < source.workflows.size(); ++i) {
     name_steps(source.workflows[i], static_cast<uint16_t>(i), source.metrics.size(), reading.diagnostics, plan);
   }
-  compile_dependencies(source, Dag::of_workflows(source.workflows, reading.diagnostics), reading, plan);
+  compile_dependencies(source, Dag::of_workflows(source.workflows, reading), reading, plan);
   const bool shared_is_sound = source.is_sound && check_base(source, reading);
+  reading.is_shared_sound = shared_is_sound;
   bool all_sound = shared_is_sound;
   for (std::size_t i = 0; i < source.workflows.size(); ++i) {
     const scenario::Workflow& workflow = source.workflows[i];
-    if (shared_is_sound && workflow.is_sound) compile_workflow(workflow, compiling, plan, plan.workflows[i]);
+    // Of the names in a faulty workflow, those are reported that no other fault explains.
+    reading.diagnostics.take_independent_only(!shared_is_sound || !workflow.is_sound);
+    compile_workflow(workflow, compiling, plan, plan.workflows[i]);
+    reading.diagnostics.take_independent_only(false);
     all_sound = all_sound && workflow.is_sound;
   }
   plan.tokens = std::move(compiling.tokens);

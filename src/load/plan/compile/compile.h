@@ -72,8 +72,8 @@ void compile_group(scenario::Mark mark, scenario::Reading& reading, Plan& plan, 
 void compile_flow(const scenario::Workflow& source, const Dag& dag, const Plan& plan, Workflow& out);
 Extract compile_extract(const scenario::Extraction& extraction, SlotId slot, scenario::Reading& reading);
 
-// The plan is of use only if `reading.diagnostics` has no report. Of faulty workflows only the names stay, so that
-// errors elsewhere are still found.
+// The plan is of use only if `reading.diagnostics` has no report. Faulty workflows are compiled, too, for their
+// independent errors.
 Plan compile(const scenario::Scenario& source, const scenario::Sources& sources, scenario::Reading& reading);
 
 }  // namespace bellwether::plan

@@ -161,12 +161,14 @@ JsonPath compile_path(const scenario::Text& text, std::string_view many, scenari
   if (path && path->many == nullptr && !many.empty()) {
     reading.diagnostics.add(text.mark, {.message = fmt::format("{} needs a path that may name several values", many),
                                         .found = in_quotes(text.text),
-                                        .expected = "a path such as $.items[*] or $..id"});
+                                        .expected = "a path such as $.items[*] or $..id",
+                                        .is_independent = true});
   }
   if (path) return std::move(*path);
   reading.diagnostics.add(text.mark,
                           {.message = fmt::format("{} is no JSON path: {}", in_quotes(text.text), path.error().message),
-                           .expected = "a path such as $.items[0].id"});
+                           .expected = "a path such as $.items[0].id",
+                           .is_independent = !text.text.empty()});
   return {};
 }
 
@@ -175,7 +177,8 @@ uint16_t compile_pattern(std::string_view pattern, scenario::Mark mark, scenario
   if (groups) return *groups;
   reading.diagnostics.add(
       mark, {.message = fmt::format("{} is no regular expression: {}", in_quotes(pattern), groups.error().message),
-             .expected = "RE2 syntax"});
+             .expected = "RE2 syntax",
+             .is_independent = true});
   return 0;
 }
 
@@ -214,7 +217,8 @@ std::string compile_xpath(const scenario::Text& argument, bool is_css, const std
     if (!made) {
       reading.diagnostics.add(
           argument.mark, {.message = fmt::format("{} is no selector: {}", in_quotes(expression), made.error().message),
-                          .expected = "CSS, such as form input[name=csrf]"});
+                          .expected = "CSS, such as form input[name=csrf]",
+                          .is_independent = !expression.empty()});
       return {};
     }
     expression = std::move(*made);
@@ -223,7 +227,8 @@ std::string compile_xpath(const scenario::Text& argument, bool is_css, const std
   if (!good) {
     reading.diagnostics.add(argument.mark,
                             {.message = fmt::format("{} is no XPath: {}", in_quotes(expression), good.error().message),
-                             .expected = "XPath 1.0, such as //input[@name='csrf']/@value"});
+                             .expected = "XPath 1.0, such as //input[@name='csrf']/@value",
+                             .is_independent = !expression.empty()});
   }
   return expression;
 }
@@ -295,7 +300,8 @@ Extract compile_extract(const scenario::Extraction& extraction, SlotId slot, sce
       if (out.group > groups && reading.diagnostics.size() == problems) {
         reading.diagnostics.add(extraction.argument.mark,
                                 {.message = fmt::format("{} has no group {}", in_quotes(out.pattern), out.group),
-                                 .expected = fmt::format("a group from 0 (the whole match) to {}", groups)});
+                                 .expected = fmt::format("a group from 0 (the whole match) to {}", groups),
+                                 .is_independent = true});
       }
       break;
     }

@@ -9,33 +9,35 @@ namespace bellwether::plan {
 using scenario::Diagnostics;
 using scenario::in_quotes;
 
-Dag Dag::of_steps(const scenario::Workflow& workflow, Diagnostics& diagnostics) {
+Dag Dag::of_steps(const scenario::Workflow& workflow, scenario::Reading& reading) {
   std::vector<Node> nodes;
   for (const scenario::Step& step : workflow.steps) nodes.push_back({step.name, step.after, step.holder});
   return {nodes,
           {"step ", workflow.name.text + ".", " comes after ", ", which is no step of this workflow",
            "the steps of workflow " + in_quotes(workflow.name.text), "after"},
-          diagnostics};
+          reading};
 }
 
-Dag Dag::of_workflows(const std::vector<scenario::Workflow>& workflows, Diagnostics& diagnostics) {
+Dag Dag::of_workflows(const std::vector<scenario::Workflow>& workflows, scenario::Reading& reading) {
   std::vector<Node> nodes;
   for (const scenario::Workflow& workflow : workflows) nodes.push_back({workflow.name, workflow.depends});
   return {nodes,
           {"workflow ", "", " depends on ", ", which is no workflow of this scenario", "the workflows", "depends"},
-          diagnostics};
+          reading};
 }
 
-Dag::Dag(const std::vector<Node>& nodes, const Words& words, Diagnostics& diagnostics) {
+Dag::Dag(const std::vector<Node>& nodes, const Words& words, scenario::Reading& reading) {
   after_.resize(nodes.size());
   before_.assign(nodes.size(), std::vector<bool>(nodes.size(), false));
   arranged_.assign(nodes.size(), false);
-  connect(nodes, words, diagnostics);
+  unclear_.assign(nodes.size(), false);
+  connect(nodes, words, reading);
   has_cycle_ = !arrange();
-  if (has_cycle_) report_cycle(nodes, words, diagnostics);
+  if (has_cycle_) report_cycle(nodes, words, reading.diagnostics);
 }
 
-void Dag::connect(const std::vector<Node>& nodes, const Words& words, Diagnostics& diagnostics) {
+void Dag::connect(const std::vector<Node>& nodes, const Words& words, const scenario::Reading& reading) {
+  Diagnostics& diagnostics = reading.diagnostics;
   for (const Node& node : nodes) holders_.push_back(node.holder);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (nodes[i].after.empty()) continue;
@@ -53,12 +55,14 @@ void Dag::connect(const std::vector<Node>& nodes, const Words& words, Diagnostic
         if (std::find(after_[i].begin(), after_[i].end(), before) == after_[i].end()) after_[i].push_back(before);
         continue;
       }
+      unclear_[i] = true;
       diagnostics.add(name.mark, {.message = words.one + in_quotes(words.prefix + nodes[i].name.text) + words.relation +
                                              in_quotes(name.text) +
                                              (is_there ? ", which is in another list of steps" : words.unknown),
                                   .found = in_quotes(name.text),
                                   .expected = scenario::one_of(others),
-                                  .hint = scenario::did_you_mean(name.text, others)});
+                                  .hint = scenario::did_you_mean(name.text, others),
+                                  .is_independent = !reading.unread.contains(name.text)});
     }
   }
 }
@@ -79,6 +83,7 @@ bool Dag::arrange() {
       arranged_[step] = true;
       for (const uint16_t direct : after_[step]) {
         before_[step][direct] = true;
+        if (unclear_[direct]) unclear_[step] = true;
         for (std::size_t i = 0; i < after_.size(); ++i) {
           if (before_[direct][i]) before_[step][i] = true;
         }
@@ -99,7 +104,7 @@ std::vector<uint16_t> Dag::held_by(std::optional<uint16_t> holder) const {
 
 bool Dag::before(std::size_t first, std::size_t second) const {
   const auto [earlier, later] = apart(first, second);
-  return has_cycle_ || before_[later][earlier];
+  return has_cycle_ || unclear_[later] || before_[later][earlier];
 }
 
 // A holder is in the list before those that it holds.
@@ -130,7 +135,8 @@ void Dag::report_cycle(const std::vector<Node>& nodes, const Words& words, Diagn
     cycle += (cycle.empty() ? "" : " → ") + nodes[*step].name.text;
   }
   diagnostics.add(nodes[path.front()].name.mark, {.message = fmt::format("{} form a cycle: {}", words.all, cycle),
-                                                  .hint = fmt::format("remove one '{}' of these", words.key)});
+                                                  .hint = fmt::format("remove one '{}' of these", words.key),
+                                                  .is_independent = true});
 }
 
 }  // namespace bellwether::plan

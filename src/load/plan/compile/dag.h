@@ -10,6 +10,7 @@
 
 #include "load/scenario/document.h"
 #include "load/scenario/model.h"
+#include "load/scenario/section.h"
 
 namespace bellwether::plan {
 
@@ -17,15 +18,16 @@ class Dag {
  public:
   // Reports names in `after` that are no step of the workflow, and one cycle, with its steps in order. After a cycle
   // the object is usable, but each step counts as before each other one.
-  static Dag of_steps(const scenario::Workflow& workflow, scenario::Diagnostics& diagnostics);
+  static Dag of_steps(const scenario::Workflow& workflow, scenario::Reading& reading);
   // The same for workflows and their `depends`.
-  static Dag of_workflows(const std::vector<scenario::Workflow>& workflows, scenario::Diagnostics& diagnostics);
+  static Dag of_workflows(const std::vector<scenario::Workflow>& workflows, scenario::Reading& reading);
 
   // The steps with this holder (none: those of the workflow itself), each after those that it comes after.
   std::vector<uint16_t> held_by(std::optional<uint16_t> holder) const;
   // The steps that `step` directly comes after.
   const std::vector<uint16_t>& after(std::size_t step) const { return after_[step]; }
-  // Whether step `first` has always ended when step `second` begins.
+  // Whether step `first` has always ended when step `second` begins. True after an unknown name in `after` of the
+  // second: that may be the first, misspelt.
   bool before(std::size_t first, std::size_t second) const;
   // The steps with the same holder that are or hold these two. The same one: one of the two holds the other.
   std::pair<uint16_t, uint16_t> apart(std::size_t first, std::size_t second) const;
@@ -45,8 +47,8 @@ class Dag {
     std::string all;       // "the steps of workflow 'browse'"
     std::string key;       // "after"
   };
-  Dag(const std::vector<Node>& nodes, const Words& words, scenario::Diagnostics& diagnostics);
-  void connect(const std::vector<Node>& nodes, const Words& words, scenario::Diagnostics& diagnostics);
+  Dag(const std::vector<Node>& nodes, const Words& words, scenario::Reading& reading);
+  void connect(const std::vector<Node>& nodes, const Words& words, const scenario::Reading& reading);
   bool arrange();
   void report_cycle(const std::vector<Node>& nodes, const Words& words, scenario::Diagnostics& diagnostics);
 
@@ -55,6 +57,7 @@ class Dag {
   std::vector<std::optional<uint16_t>> holders_;
   std::vector<uint16_t> order_;
   std::vector<bool> arranged_;
+  std::vector<bool> unclear_;  // by step: it, or one before it, comes after a step that does not exist
   bool has_cycle_ = false;
 };
 

@@ -45,6 +45,12 @@ Feed::Pick pick_of(scenario::RowPick pick) {
   return {};
 }
 
+// The meaning of the expression depends on no other part of the file.
+tl::unexpected<Problem> independent(Problem problem) {
+  problem.is_independent = true;
+  return tl::unexpected(std::move(problem));
+}
+
 Piece literal_piece(std::string text) {
   Piece piece;
   piece.literal = std::move(text);
@@ -75,13 +81,16 @@ void Scope::declare(const scenario::Text& name, std::size_t step) {
     diagnostics.add(name.mark,
                     {.message = in_quotes(name.text) + " cannot be the name of a value",
                      .expected = fmt::format("letters, digits and _, and none of {}, {}", scenario::join(kParts),
-                                             scenario::join(scenario::kBuiltinNames))});
+                                             scenario::join(scenario::kBuiltinNames)),
+                     .is_independent = true});
   } else if (reading_.environment.declares(name.text)) {
     diagnostics.add(name.mark, {.message = in_quotes(name.text) + " is already the name of a value in 'env'",
-                                .hint = "choose another name"});
+                                .hint = "choose another name",
+                                .is_independent = true});
   } else if (find_use(name.text) != nullptr) {
     diagnostics.add(name.mark, {.message = in_quotes(name.text) + " is already the name of a value under 'use'",
-                                .hint = "choose another name"});
+                                .hint = "choose another name",
+                                .is_independent = true});
   }
   if (variables_.size() == kMaxValues) {
     diagnostics.add(name.mark, {.message = fmt::format("workflow {} makes more than {} values",
@@ -117,15 +126,19 @@ SlotId Scope::slot_of(std::size_t step, std::string_view name) const {
   return variable == nullptr ? SlotId{0} : variable->slot;  // beyond kMaxValues, and reported
 }
 
+// A name of another workflow may have another meaning.
+std::string Scope::subject_of(std::string_view name) const { return fmt::format("{} {}", source_.name.text, name); }
+
 Scope::Resolved Scope::resolve(std::string_view expression, Moment at) {
   if (auto call = parse_transform(expression)) {
-    if (!*call) return tl::unexpected(std::move(call->error()));
+    if (!*call) return independent(std::move(call->error()));
     ++nested_;
     auto made = resolve_transform(**call, at);
     --nested_;
     return made;
   }
   if (auto builtin = parse_builtin(expression)) {
+    if (!*builtin) return independent(std::move(builtin->error()));
     return std::move(*builtin);
   }
   if (expression == kRepeatIndex) return resolve_repeat(at);
@@ -134,7 +147,10 @@ Scope::Resolved Scope::resolve(std::string_view expression, Moment at) {
   const std::string_view head = expression.substr(0, std::min(dot, bracket));
   for (std::size_t i = 0; i < data_.size(); ++i) {
     if (data_[i].source->name.text != head) continue;
-    return resolve_field(i, expression.substr(std::min(head.size() + (dot < bracket ? 1 : 0), expression.size())));
+    auto field =
+        resolve_field(i, expression.substr(std::min(head.size() + (dot < bracket ? 1 : 0), expression.size())));
+    if (!field) field.error().is_independent = reading_.is_shared_sound;
+    return field;
   }
   if (bracket < dot && expression.ends_with(']')) {
     return resolve_element(head, expression.substr(bracket + 1, expression.size() - bracket - 2));
@@ -173,7 +189,9 @@ Scope::Resolved Scope::unknown_head(std::string_view head, std::string_view expr
       Problem{.message = fmt::format("{}{} in ${{{}}}", data_.empty() ? "unknown step " : "unknown step or data ",
                                      in_quotes(head), expression),
               .expected = expected,
-              .hint = scenario::did_you_mean(head, names)});
+              .hint = scenario::did_you_mean(head, names),
+              .subject = subject_of(head),
+              .is_independent = is_surely_unknown(head)});
 }
 
 // The text after the name of the data: a column of CSV, or the path of a member. Empty: the row as a whole, which is no
@@ -294,7 +312,8 @@ Scope::Resolved Scope::resolve_element(std::string_view name, std::string_view w
     }
     return tl::unexpected(Problem{.message = fmt::format("{} is no list, and has no [{}]", in_quotes(name), which),
                                   .expected = lists.empty() ? std::string() : scenario::one_of(lists),
-                                  .hint = scenario::did_you_mean(name, lists)});
+                                  .hint = scenario::did_you_mean(name, lists),
+                                  .is_independent = is_surely_unknown(name)});
   }
   if (!use->is_list) {
     return tl::unexpected(Problem{.message = fmt::format("{} is one value, and has no [{}]", in_quotes(name), which),
@@ -331,7 +350,9 @@ Scope::Resolved Scope::unknown(std::string_view name) const {
   }
   return tl::unexpected(Problem{.message = fmt::format("unknown name {} in a template", in_quotes(name)),
                                 .expected = scenario::one_of(names) + ", or STEP.NAME",
-                                .hint = std::move(hint)});
+                                .hint = std::move(hint),
+                                .subject = subject_of(name),
+                                .is_independent = is_surely_unknown(name)});
 }
 
 Scope::Resolved Scope::not_before(std::size_t source, std::string_view what, std::size_t step) const {
@@ -340,7 +361,8 @@ Scope::Resolved Scope::not_before(std::size_t source, std::string_view what, std
   if (source == step) {
     return tl::unexpected(
         Problem{.message = fmt::format("step {} mentions its own {}", in_quotes(user), in_quotes(what)),
-                .hint = "mention it in a step after this one"});
+                .hint = "mention it in a step after this one",
+                .is_independent = true});
   }
   // The same list has both, or steps that hold them; of 'choose' only one of the two runs.
   const auto [first, second] = dag_.apart(source, step);
@@ -374,11 +396,15 @@ Scope::Resolved Scope::resolve_part(std::size_t source, std::string_view part, M
     return tl::unexpected(
         Problem{.message = fmt::format("step {} makes no {}", in_quotes(maker.name.text), in_quotes(word)),
                 .expected = names.empty() ? std::string() : scenario::one_of(names),
-                .hint = scenario::did_you_mean(word, names)});
+                .hint = scenario::did_you_mean(word, names),
+                .subject = subject_of(fmt::format("{}.{}", maker.name.text, word)),
+                .is_independent = is_surely_unknown(word) && !std::holds_alternative<std::monostate>(maker.work)});
   }
   const auto mentioned = mentions_.find({source, std::string(part)});
   if (mentioned != mentions_.end()) return slot_piece(mentioned->second);
-  BW_TRY(auto extract, extract_of(part));
+  auto made = extract_of(part);
+  if (!made) return independent(std::move(made.error()));
+  Extract& extract = *made;
   if (mentions_.size() == kMaxValues) {
     return tl::unexpected(
         Problem{.message = fmt::format("more than {} different parts of responses are mentioned", kMaxValues)});

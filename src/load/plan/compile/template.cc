@@ -167,7 +167,8 @@ void TemplateMaker::append(Template& out, const scenario::Text& text, Place plac
   if (!parts) {
     reading_.diagnostics.add(text.mark, {.message = parts.error().message,
                                          .found = scenario::in_quotes(text.text),
-                                         .hint = "write $${ for a literal ${"});
+                                         .hint = "write $${ for a literal ${",
+                                         .is_independent = true});
     return;
   }
   append_parts(out, *parts, text.mark, place);
