@@ -162,10 +162,10 @@ Result<std::vector<lead::LoopPolicy>> choose_loops(const std::string& path, cons
                                                    const std::vector<std::string>& names) {
   BW_TRY(auto policy, load_policy(path));
   std::vector<lead::LoopPolicy> chosen;
+  use_store(via, policy.loops);
   for (lead::LoopPolicy& loop : policy.loops) {
     const bool wanted = names.empty() || std::find(names.begin(), names.end(), loop.name) != names.end();
     if (!wanted) continue;
-    if (!via.empty()) loop.store = via;
     if (loop.store.empty()) {
       return fail(Errc::kInvalid, "loop {} has no store: name one in the sheet, or with --via URL", loop.name);
     }

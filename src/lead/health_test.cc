@@ -126,7 +126,7 @@ TEST(Health, a_promise_that_cannot_hold_comes_with_its_arithmetic) {
   loop.lock_ttl = Duration::seconds(60);
   loop.takeover_slo = Duration::seconds(15);
   Findings out;
-  judge_budget({.file = "p.yaml"}, loop, budget_of_loop(loop, Duration::millis(50), ""), out);
+  judge_budget({.file = "p.yaml"}, loop, budget_of_loop(loop, Duration::millis(50)), out);
   expect_one(out, Severity::kWarning, "cannot meet its objective");
   EXPECT_THAT(out[0].evidence, HasSubstr("= 92.625s"));
 }

@@ -205,6 +205,12 @@ class Doctor(Fleet):
         code, what = self.doctor("--policy", self.write("p.yaml", text), "--timeout", "2s")
         self.assertEqual((code, what.count("cannot be asked")), (2, 1))
 
+    def test_a_store_of_the_command_line_replaces_those_in_the_sheet(self):
+        text = EXAMPLE.read_text().replace("127.0.0.1:6379", "127.0.0.1:1")
+        what = self.doctor("--policy", self.write("p.yaml", text), "--via", f"flock:{self.folder}/locks")[1]
+        self.assertNotIn("cannot be asked", what)
+        self.assertIn("has no holder", what)
+
     def test_a_lease_is_judged_by_its_age(self):
         for seconds, code, words in ((10, 0, ""), (100, 1, "is late"), (200, 2, "has expired"),
                                      (-60, 2, "cannot be asked")):

@@ -74,6 +74,10 @@ class Budget(product.Test):
         code, out = self.budget(path, "--via", "flock:/run/locks")
         self.assertEqual((code, out["loops"][0]["mechanism"]), (0, "host lock"))
         self.assertGreater(out["loops"][0]["hang"]["worst"]["seconds"], 35)
+        path = self.write("q.yaml", "store: redis://127.0.0.1\n" + sheet())
+        code, out = self.budget(path, "--via", "flock:/run/locks")
+        self.assertEqual([(loop["mechanism"], loop["store"]) for loop in out["loops"]],
+                         [("host lock", "flock:/run/locks")])
 
     def test_profiles_and_single_candidates_have_a_budget(self):
         for name, margin, lease in (("production", 3.0, 180), ("high-availability", 4.0, 120), ("lenient", 4.5, 270)):

@@ -67,7 +67,7 @@ Value suggestion_of(const LoopBudget& budget) {
                     told("renew_every", budget_seconds(budget.suggestion->renew_every))});
 }
 
-Fields loop_fields(const LoopPolicy& loop, const LoopBudget& of, const std::string& store) {
+Fields loop_fields(const LoopPolicy& loop, const LoopBudget& of) {
   const auto span = [](const char* heading, const char* key, Duration time) {
     return Field(heading, key, budget_seconds(time), format_duration(time));
   };
@@ -78,7 +78,7 @@ Fields loop_fields(const LoopPolicy& loop, const LoopBudget& of, const std::stri
       {"LOOP", "loop", loop.name},
       told("line", loop.place.line),
       {"KEY", "key", loop.lock_key},
-      told("store", store.empty() ? Value() : Value(store)),
+      told("store", loop.store.empty() ? Value() : Value(loop.store)),
       told("mechanism", of.input.mechanism.name),
       span("POLL", "poll_interval", loop.poll_interval),
       span("TTL", "lock_ttl", loop.lock_ttl),
@@ -103,7 +103,8 @@ Fields loop_fields(const LoopPolicy& loop, const LoopBudget& of, const std::stri
 
 Result<int> budget_of_policy(const BudgetOptions& options, Duration operation) {
   std::vector<yaml::Diagnostic> warnings;
-  BW_TRY(const auto policy, load_policy(options.policy, &warnings));
+  BW_TRY(auto policy, load_policy(options.policy, &warnings));
+  use_store(options.via, policy.loops);
   for (const yaml::Diagnostic& warning : warnings) {
     std::fprintf(stderr, "warning: %s\n", yaml::format(warning).c_str());
   }
@@ -111,8 +112,8 @@ Result<int> budget_of_policy(const BudgetOptions& options, Duration operation) {
   std::vector<Fields> rows;
   bool holds = true;
   for (const LoopPolicy& loop : policy.loops) {
-    budgets.push_back(budget_of_loop(loop, operation, options.via));
-    rows.push_back(loop_fields(loop, budgets.back(), loop.store.empty() ? options.via : loop.store));
+    budgets.push_back(budget_of_loop(loop, operation));
+    rows.push_back(loop_fields(loop, budgets.back()));
     holds = holds && budgets.back().holds();
   }
   const Rows view(std::move(rows));
@@ -252,7 +253,7 @@ struct AlertOptions {
 };
 
 Result<int> run_alerts(const AlertOptions& options) {
-  lead::AlertSettings settings{.default_store = options.via, .runbook_url = options.runbook_url};
+  lead::AlertSettings settings{.runbook_url = options.runbook_url};
   for (const auto& [name, text, into] : {std::tuple{"--store-p99", &options.store_p99, &settings.operation},
                                          {"--scrape", &options.scrape, &settings.scrape}}) {
     const auto span = parse_duration(*text);
@@ -264,7 +265,8 @@ Result<int> run_alerts(const AlertOptions& options) {
   if (options.runbook_url.find("{{") != std::string::npos) {
     return fail(Errc::kInvalid, "--runbook-url: Prometheus would take '{{' for a template");
   }
-  BW_TRY(const auto policy, load_policy(options.file));
+  BW_TRY(auto policy, load_policy(options.file));
+  use_store(options.via, policy.loops);
   return print(prometheus_rules(policy, settings));
 }
 
@@ -309,7 +311,7 @@ void add_budget(CLI::App& app, int& exit_code) {
       add_text(command, "--profile", options->profile, "NAME",
                "production, high-availability or lenient, for fleets of agents; with --of-cluster: lan, wan or local");
   add_text(command, "--via", options->via, "URL",
-           "Store for loops that name none; a group: vote:FILE or quorum:FILE; with --of-cluster also vote");
+           "Store in place of those in the sheet; a group: vote:FILE or quorum:FILE; with --of-cluster also vote");
   CLI::Option* ttl = add_text(command, "--ttl", options->ttl, "TIME", "Length of the lease");
   add_text(command, "--renew", options->renew, "TIME", "Interval of renewals (default TTL / 3)")->needs(ttl);
   add_text(command, "--retry", options->retry, "TIME", "Interval of looks by candidates (default TTL x 2/15)")
@@ -335,7 +337,7 @@ void add_alerts(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<AlertOptions>();
   CLI::App* command = new_verb(app, "alerts");
   command->add_option("POLICY", options->file, "Policy sheet (YAML)")->required();
-  add_text(command, "--via", options->via, "URL", "Store for loops that name none");
+  add_text(command, "--via", options->via, "URL", "Store in place of those in the sheet");
   add_text(command, "--store-p99", options->store_p99, "TIME", "p99 of one operation of the store (default 50ms)");
   add_text(command, "--scrape", options->scrape, "TIME", "Scrape interval of Prometheus (default 15s)");
   add_text(command, "--runbook-url", options->runbook_url, "URL",

@@ -206,7 +206,7 @@ class EpochHistory {
 
 struct DoctorOptions {
   std::string policy;
-  std::string via;          // of the loops that name no store
+  std::string via;          // of all loops, in place of the stores in the sheet
   FleetPlaces fleet;        // its store and key serve any other key, too
   OperatorOptions cluster;  // examined if it has a file of settings
   std::string watch_state;
@@ -239,10 +239,9 @@ class Doctor {
  private:
   task<void> examine_policy(const lead::Policy& policy) {
     for (const lead::LoopPolicy& loop : policy.loops) {
-      judge_budget(policy, loop, budget_of_loop(loop, options_.store_p99, options_.via), findings_);
-      const std::string& url = loop.store.empty() ? options_.via : loop.store;
-      if (url.empty() || options_.offline) continue;
-      co_await examine_key(url, loop.lock_key, loop.release_mode == lead::ReleaseMode::kTtlHold);
+      judge_budget(policy, loop, budget_of_loop(loop, options_.store_p99), findings_);
+      if (loop.store.empty() || options_.offline) continue;
+      co_await examine_key(loop.store, loop.lock_key, loop.release_mode == lead::ReleaseMode::kTtlHold);
     }
   }
 
@@ -401,6 +400,7 @@ Result<int> run_doctor(const DoctorOptions& options) {
   if (!options.policy.empty()) {
     BW_TRY(auto loaded, load_policy(options.policy));
     policy = std::move(loaded);
+    use_store(options.via, policy->loops);
   }
   return in_runtime("doctor", [&](EpollRuntime& runtime) {
     Doctor doctor(runtime, options, {.stale_after = profile.stale_after, .dead_after = profile.dead_after});
@@ -425,7 +425,7 @@ void add_doctor(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<DoctorOptions>();
   CLI::App* command = new_verb(app, "doctor");
   add_text(command, "--policy", options->policy, "FILE", "Check all loops of this policy sheet");
-  add_text(command, "--via", options->fleet.via, "URL", "A store; with --policy, the store for loops that name none");
+  add_text(command, "--via", options->fleet.via, "URL", "A store; with --policy, in place of those in the sheet");
   add_text(command, "-k,--key", options->fleet.key, "KEY", "A key of the store");
   add_fleet_folder(command, options->fleet);
   add_cluster_options(command, options->cluster);

@@ -303,7 +303,7 @@ void Drill::judge() {
 }
 
 runtime::task<DrillReport> Drill::run() {
-  const LoopBudget budget = budget_of_loop(options_.loop, options_.operation, options_.loop.store);
+  const LoopBudget budget = budget_of_loop(options_.loop, options_.operation);
   const bool hangs = options_.fault != DrillFault::kKill && budget.budget.hang_worst;
   const election::Sum& worst = hangs ? *budget.budget.hang_worst : budget.budget.crash_worst;
   report_.worst_budget = worst.total;

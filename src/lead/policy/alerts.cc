@@ -52,7 +52,7 @@ class LoopAlerts {
       : policy_(policy),
         loop_(loop),
         settings_(settings),
-        worst_(budget_of_loop(loop, settings.operation, settings.default_store).budget.crash_worst.total),
+        worst_(budget_of_loop(loop, settings.operation).budget.crash_worst.total),
         promised_(loop.takeover_slo.value_or(worst_)) {}
 
   std::vector<Alert> all() const {

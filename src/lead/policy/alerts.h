@@ -12,7 +12,6 @@ namespace bellwether::lead {
 struct AlertSettings {
   Duration operation = Duration::millis(50);  // of the store, p99, that the budget counts on
   Duration scrape = Duration::seconds(15);    // how often Prometheus looks
-  std::string default_store;                  // the URL where the sheet names none
   std::string runbook_url;                    // empty: none; else the alert's name is appended as a fragment
 };
 

@@ -263,9 +263,14 @@ PolicyReading parse_policy(std::string_view text, const std::string& file) {
   return reading;
 }
 
-LoopBudget budget_of_loop(const LoopPolicy& loop, Duration operation, const std::string& default_store) {
+void use_store(const std::string& url, std::vector<LoopPolicy>& loops) {
+  if (url.empty()) return;
+  for (LoopPolicy& loop : loops) loop.store = url;
+}
+
+LoopBudget budget_of_loop(const LoopPolicy& loop, Duration operation) {
   LoopBudget out;
-  out.input = {.mechanism = election::mechanism_of(scheme_of(loop.store.empty() ? default_store : loop.store)),
+  out.input = {.mechanism = election::mechanism_of(scheme_of(loop.store)),
                .poll = loop.poll_interval,
                .lease = loop.lock_ttl,
                .renew_every = extended_every(loop),

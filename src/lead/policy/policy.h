@@ -68,6 +68,9 @@ struct PolicyReading {
 inline constexpr std::size_t kMaxLoops = 10'000;
 inline constexpr std::size_t kMaxLockKeyBytes = 1024;
 
+// All loops use this store in place of those in the sheet. Empty: the sheet decides.
+void use_store(const std::string& url, std::vector<LoopPolicy>& loops);
+
 // `file` is only for messages.
 PolicyReading parse_policy(std::string_view text, const std::string& file);
 
@@ -83,8 +86,8 @@ struct LoopBudget {
   bool holds() const { return slo_holds.value_or(true) && stale_holds.value_or(true); }
 };
 
-// `operation`: of the store, 99 of 100 times. `default_store`: the URL where the sheet names none; may be empty.
-LoopBudget budget_of_loop(const LoopPolicy& loop, Duration operation, const std::string& default_store);
+// `operation`: of the store, 99 of 100 times.
+LoopBudget budget_of_loop(const LoopPolicy& loop, Duration operation);
 
 // From the times of a policy sheet to those of a candidate. A sheet has three: the poll interval of a process, the life
 // of the lock, and the renewal interval during a tick. The rest follows. Pure.
