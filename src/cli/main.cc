@@ -58,7 +58,7 @@ int main(int argc, char** argv) {
       "Exit codes of a run: 0 passed, 1 sent no load, 99 a threshold failed, 104 wrong scenario or command line,\n"
       "  105 ended by a signal, 108 aborted by a step or a timeout, 110 every request failed, 120 load was lost,\n"
       "  121 schedule not achieved, 122 generator saturated, 123 no samples for a threshold, 124 a report was not\n"
-      "  written. Other commands: their --help. Which code wins: docs/reference/exit-codes.md.");
+      "  written. Other commands: their --help. Which code wins: the page \"Exit codes\" of the documentation.");
   bellwether::cli::use_help_format(app);
   app.set_version_flag("--version", "bellwether " + std::string(bellwether::kProductVersion));
   app.require_subcommand(1);

@@ -169,6 +169,18 @@ class Help(product.Test):
             self.assertEqual(Path(folder, name).read_text(), Path(kept, name).read_text(),
                              f"{name}: write it again with `bellwether help --markdown docs/reference/cli`")
 
+    def test_the_help_names_pages_by_their_titles(self):
+        """Who installed the binary has no folder with documents."""
+        titles = {page.read_text().split("\n", 1)[0].removeprefix("# ") for page in Path(ROOT, "docs").rglob("*.md")}
+        named = set()
+        for path, out in self.commands():
+            with self.subTest(path):
+                self.assertNotRegex(out, r"docs/|\.md\b")
+                text = " ".join(out.split())
+                named |= set(re.findall(r'[Pp]age "([^"]+)" of the documentation', text))
+        self.assertIn("Exit codes", named)
+        self.assertLessEqual(named, titles)
+
     def test_the_help_names_every_exit_code_and_command_in_its_group(self):
         out = self.bellwether("--help").out
         for code in ("1 sent no load", "99", "104", "105", "108", "110", "120", "121", "122", "123", "124"):

@@ -360,7 +360,9 @@ void add_context(CLI::App& app, int& exit_code) {
   add_context_serve(*command, exit_code);
   add_requests(*command, given, exit_code);
   add_leading(*command, given, exit_code);
-  command->footer("docs/advanced/contexts.md lists the environment of the --manager command, and all settings.");
+  command->footer(
+      "The page \"Context leadership\" of the documentation lists the environment of the --manager command, and all "
+      "settings.");
 }
 
 }  // namespace bellwether::cli

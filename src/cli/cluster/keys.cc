@@ -260,7 +260,8 @@ void add_keys(CLI::App& app, int& exit_code) {
   command->footer(
       "Fewer key shares than the threshold reveal nothing about the key. They protect it against a stolen disk, and "
       "against a node that acts without an election. They do not protect it against a threshold of nodes that collude, "
-      "against an admin that is compromised, or against the person who splits it: docs/advanced/keys.md. No file is "
+      "against an admin that is compromised, or against the person who splits it: the page \"Keys that only an elected "
+      "admin has\" of the documentation. No file is "
       "overwritten.\n"
       "\n"
       "Exit codes: 0 done, 1 a key share does not match, or there are too few, 104 any other error.");

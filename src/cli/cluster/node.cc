@@ -264,10 +264,11 @@ void add_worker(CLI::App& app, int& exit_code) {
 
 void add_context_serve(CLI::App& context, int& exit_code) {
   auto given = std::make_shared<NodeArguments>();
-  CLI::App* command = add_node_verb(context, exit_code, given, {"role=manager", "context.serve=true"}, "serve",
-                                    "The command reads a request from its standard input and writes the context to its "
-                                    "standard output. Exit code 0 means done; after any other code it runs again, "
-                                    "three times at most. docs/advanced/contexts.md lists its environment.");
+  CLI::App* command =
+      add_node_verb(context, exit_code, given, {"role=manager", "context.serve=true"}, "serve",
+                    "The command reads a request from its standard input and writes the context to its "
+                    "standard output. Exit code 0 means done; after any other code it runs again, "
+                    "three times at most. The page \"Context leadership\" of the documentation lists its environment.");
   add_text(command, "NODE.yaml", given->settings.file, "FILE", "As --config");
   add_text(command, "--manager", given->manager, "CMD", "Shell command that makes a context; as context.manager");
 }

@@ -172,9 +172,8 @@ void add_build(CLI::App& app, int& exit_code) {
                     "Print all messages of the compiler, not only the first errors");
   command->footer(
       "`bellwether run FILE.cc` builds by itself, and keeps the result in $XDG_CACHE_HOME/bellwether. Clusters run "
-      "only programs signed by a key that the workers trust: docs/cluster/programs.md. How to write a workflow in "
-      "C++:\n"
-      "docs/load/guides/cpp.md.\n"
+      "only programs signed by a key that the workers trust. Pages of the documentation: \"Workflows in C++\" and "
+      "\"Workflows in C++ on a cluster\".\n"
       "\n"
       "Exit codes: 0 built, 104 not built.");
   command->callback([arguments, &exit_code] {

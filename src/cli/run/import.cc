@@ -85,7 +85,7 @@ Result<int> run_import(const ImportFormat& format, const ImportArguments& argume
 void add_import(CLI::App& app, int& exit_code) {
   CLI::App* const command = new_verb(app, "import");
   command->require_subcommand(1);
-  command->footer("What each format becomes: docs/load/guides/import.md.");
+  command->footer("What each format becomes: the page \"Import requests\" of the documentation.");
   for (const ImportFormat& format : kImportFormats) {
     const auto arguments = std::make_shared<ImportArguments>();
     CLI::App* const one = new_verb(*command, format.name);

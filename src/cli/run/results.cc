@@ -334,7 +334,8 @@ CLI::App* verb(CLI::App& parent, const char* name, const std::shared_ptr<Results
 
 void add_store_option(CLI::App* command, std::string& store) {
   add_text(command, "--store", store, "FILE",
-           "File of stored runs (default: the file of this user, see docs/load/guides/compare.md)");
+           "File of stored runs (default: BELLWETHER_STORE, else bellwether/results.db in $XDG_DATA_HOME or "
+           "~/.local/share)");
 }
 
 Result<std::string> store_path(const std::string& given) {

@@ -488,7 +488,8 @@ void add_run(CLI::App& app, int& exit_code) {
   command->footer(
       "With --cluster or BELLWETHER_CLUSTER the workers of a cluster make the load; screen and reports are the same. "
       "`--cluster current` is the cluster of `bellwether cluster use`. A cluster runs workflows in C++ only if they "
-      "are signed, with --sign-key or by `bellwether build`: docs/cluster/programs.md. First Ctrl-C: running "
+      "are signed, with --sign-key or by `bellwether build`: the page \"Workflows in C++ on a cluster\" of the "
+      "documentation. First Ctrl-C: running "
       "iterations finish, then comes the summary. Second: they end at once. On the screen: q stops the run after a "
       "question, n shows the next workflow, ? lists all keys.\n\nExit codes: `bellwether help` lists those of a run.");
   command->callback([arguments, &exit_code] { exit_code = answer("run", run_command(*arguments)); });
