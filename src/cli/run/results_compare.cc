@@ -24,6 +24,8 @@ using results::Difference;
 using results::Figure;
 using results::Judgement;
 
+constexpr std::size_t kTextColumns = 120;
+
 struct ResultsCompareArguments {
   std::vector<std::string> runs;
   std::string tolerance = "5%";
@@ -205,16 +207,8 @@ Said verdict_of(const Comparison& of, const ResultsCompareArguments& given, cons
                         given.errors),
             aggregate::kExitThresholds};
   }
-  if (const std::size_t unclear = of.count(Judgement::kUnclear); unclear > 0) {
-    constexpr double kMaxTimes = 1'000;
-    const double longer = std::ceil(of.longer(tolerance));
-    return {
-        "inconclusive",
-        fmt::format("INCONCLUSIVE: {} unclear, chance may explain the difference. For a clear answer, make the runs {} "
-                    "times as long, or set a greater --tolerance",
-                    format_count(unclear, "figure") + (unclear == 1 ? " is" : " are"),
-                    longer > kMaxTimes ? "more than 1,000" : fmt::format("about {:.0f}", longer)),
-        aggregate::kExitNoSamples};
+  if (of.count(Judgement::kUnclear) > 0) {
+    return {"inconclusive", "INCONCLUSIVE: " + results::advice_of(of, tolerance), aggregate::kExitNoSamples};
   }
   return {"no regression", "No regression", aggregate::kExitPass};
 }
@@ -255,7 +249,7 @@ Result<int> compare_command(const ResultsCompareArguments& given) {
   } else {
     text = compared_rows(compared.steps).table();
     if (skipped > 0) text += fmt::format("Steps that not all runs have are left out: {}\n", skipped);
-    text += said.text + "\n";
+    for (const std::string& line : report::wrap(said.text, kTextColumns)) text += line + "\n";
   }
   print(text);
   return std::fflush(stdout) == 0 ? said.exit_code : kExitUsage;

@@ -134,4 +134,8 @@ inline constexpr double kMinBeyond = 10;
 // REQUIRES the same steps in both, in the same order.
 Comparison compare(const Batches& before, const Batches& after, const Tolerance& tolerance);
 
+// For people: why figures are unclear, the least change that these runs can show, and what gives a clear answer. Empty:
+// none is unclear.
+std::string advice_of(const Comparison& of, const Tolerance& tolerance);
+
 }  // namespace bellwether::results
