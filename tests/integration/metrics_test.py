@@ -175,7 +175,7 @@ thresholds:
         orders = [float(row["value"]) for row in rows if (row["name"], row["figure"]) == ("orders", "count")]
         self.assertEqual(sum(orders), 15)
         shown = self.finish(self.start("results", "show", "last"))
-        self.assertRegex(shown.out, r"METRICS\n(?s:.*)total, EUR +count 10, avg 12.5, min 12.5")
+        self.assertRegex(shown.out, r"METRICS\n(?s:.*)total +count 10, avg 12.5 EUR, min 12.5 EUR")
         whole = self.finish(self.start("results", "show", "last", "--json"))
         kept = json.loads(whole.out)["metrics"]
         self.assertEqual(kept["orders"]["count"], 15)

@@ -183,7 +183,7 @@ std::string text_of(const report::ResultFile& run) {
   section("CHECKS", judged_rows(run, true));
   TextRows metrics;
   for (const report::ResultMetric& one : run.metrics)
-    metrics.push_back({printable(title_text(one)), printable(figures_text(one))});
+    metrics.push_back({printable(one.name), printable(figures_text(one))});
   section("METRICS", metrics);
   const double seconds = run.rate_per_s > 0 ? static_cast<double>(run.requests) / run.rate_per_s : 0;
   const auto per_second = [&](uint64_t bytes) {

@@ -86,11 +86,36 @@ std::string charts_box(const std::string& charts) {
   return charts.empty() ? "" : fmt::format("<div class=\"charts\">{}</div>", charts);
 }
 
+// The reason without the names of failed thresholds, which stand below it: "1 of 2 thresholds failed".
+std::string short_reason(const ResultFile& run) {
+  const std::string& reason = run.reason;
+  std::size_t at = std::string::npos;
+  for (const std::string_view mark : {" thresholds: ", " threshold: "}) {
+    const std::size_t found = reason.find(mark);
+    if (found < at) at = found + mark.size();
+  }
+  if (at == std::string::npos) return reason;
+  const std::string head = reason.substr(0, at - 2) + " failed";
+  bool named = false;
+  // Past "METRIC FIGURE, limit <300ms; ".
+  const auto skip = [&](const std::string& begin) {
+    if (!reason.substr(std::min(at, reason.size())).starts_with(begin)) return;
+    at = std::min(reason.find("; ", at + begin.size()), reason.size() - 2) + 2;
+    named = true;
+  };
+  for (const ResultThreshold& one : run.thresholds) {
+    if (!one.ok && one.value) skip(one.metric + " ");
+  }
+  if (!named) return reason;
+  skip("and ");
+  return at >= reason.size() ? head : head + "; " + reason.substr(at);
+}
+
 std::string verdict(const ResultFile& run) {
   const std::string look = run.verdict == "pass" || run.verdict == "fail" ? run.verdict : "other";
   std::string out =
       fmt::format("<div class=\"verdict {}\"><b>{}{}</b> (exit code {})<p>{}</p>", look, escaped(run.verdict),
-                  run.confirmed ? "" : ", unconfirmed", run.exit_code, escaped(run.reason));
+                  run.confirmed ? "" : ", unconfirmed", run.exit_code, escaped(short_reason(run)));
   std::string failed;
   std::size_t count = 0;
   for (const ResultThreshold& one : run.thresholds) {
@@ -392,7 +417,7 @@ std::string checks(const ResultFile& run) {
 std::string metrics(const ResultFile& run, const MetricCharts& made) {
   Table table({{"Metric"}, {"Kind", "text"}, {"Figures", "text long"}});
   for (const ResultMetric& one : run.metrics) {
-    table.add({{title_text(one)}, {one.kind, "text"}, {figures_text(one), "text long"}});
+    table.add({{one.name}, {one.kind, "text"}, {figures_text(one), "text long"}});
   }
   std::string note =
       "All steps together. A gauge keeps its value until it is set again; where several seconds share a point, "

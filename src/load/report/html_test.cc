@@ -60,6 +60,47 @@ TEST(Html, values_and_limits_of_thresholds_have_the_same_unit) {
   EXPECT_THAT(page, HasSubstr("old p(95)&lt;3: <strong>4.5</strong>")) << "a file without limits and units";
 }
 
+TEST(Html, the_reason_does_not_repeat_the_thresholds_below_it) {
+  ResultFile run = read(*open_run());
+  run.thresholds = {{"a{x:1}", "p(95)<200", 201, false, 200, "ms"},
+                    {"b", "rate<0.1", 0.2, false, 0.1, "fraction"},
+                    {"c", "avg<1", std::nullopt, false, 1, "ms"},
+                    {"d", "count>0", 1, true, 0, "count"}};
+  const auto reason = [&](std::string text) {
+    run.reason = std::move(text);
+    const std::string page = to_html(run);
+    const std::size_t begin = page.find("<p>") + 3;
+    return page.substr(begin, page.find("</p>", begin) - begin);
+  };
+  const std::string both = "a{x:1} p(95)=201ms, limit <200ms; b rate=20%, limit <10%";
+  EXPECT_EQ(reason("2 of 4 thresholds: " + both), "2 of 4 thresholds failed");
+  EXPECT_EQ(reason("2 of 4 thresholds: " + both + "; 1 had no samples to judge"),
+            "2 of 4 thresholds failed; 1 had no samples to judge");
+  EXPECT_EQ(reason("9 of 9 thresholds: " + both + "; and 7 more; 1 had no samples to judge"),
+            "9 of 9 thresholds failed; 1 had no samples to judge");
+  EXPECT_EQ(reason("stopped early: 1 of 1 threshold: b rate=20%, limit <10%"),
+            "stopped early: 1 of 1 threshold failed");
+  EXPECT_EQ(reason("3 of 4 thresholds: of another program"), "3 of 4 thresholds: of another program");
+  EXPECT_EQ(reason("all 4 thresholds passed"), "all 4 thresholds passed");
+  EXPECT_THAT(to_html(run), HasSubstr("<li>a{x:1} p(95) &lt; 200 ms: <strong>201 ms</strong></li>"));
+}
+
+TEST(Html, figures_of_custom_metrics_have_their_units) {
+  ResultFile run = read(*open_run());
+  run.metrics = {{"took", "trend", "ms", 0, {{"count", 1200}, {"avg", 12.3456}}, {}},
+                 {"price", "trend", "EUR", 0, {{"count", 2}, {"p(95)", 12.5}}, {}},
+                 {"sold", "rate", "", 0, {{"rate", 0.25}, {"matches", 1}, {"total", 4}}, {}},
+                 {"sent", "counter", "kB", 0, {{"count", 10}, {"rate", 2.5}}, {}},
+                 {"depth", "gauge", "", 0, {{"value", 7}}, {}}};
+  const std::string page = to_html(run);
+  for (const char* one :
+       {"<td>took</td><td class=\"text\">trend</td><td class=\"text long\">count 1,200, avg 12.3ms</td>",
+        ">count 2, p(95) 12.5 EUR</td>", ">rate 25.00%, matches 1, total 4</td>", ">count 10 kB, rate 2.50 kB/s</td>",
+        ">value 7</td>"}) {
+    EXPECT_THAT(page, HasSubstr(one));
+  }
+}
+
 TEST(Html, the_figures_at_the_top_are_eight_with_their_units) {
   const std::string page = to_html(read(*open_run()));
   const std::size_t begin = page.find("<div class=\"tiles\">");

@@ -64,9 +64,14 @@ std::string amount(double value) {
   return text;
 }
 
-std::string ratio(double value) { return percent(static_cast<uint64_t>(std::llround(value * 1e9)), 1'000'000'000); }
+// A file from elsewhere may have any value.
+std::string ratio(double value) {
+  return percent(static_cast<uint64_t>(std::llround(std::clamp(value, 0.0, 1e9) * 1e9)), 1'000'000'000);
+}
 
-std::string time(double millis) { return format_duration(Duration::nanos(static_cast<int64_t>(millis * 1e6))); }
+std::string time(double millis) {
+  return format_duration(Duration::nanos(static_cast<int64_t>(std::clamp(millis * 1e6, -9e18, 9e18))));
+}
 
 }  // namespace
 
@@ -257,10 +262,26 @@ std::string title_text(const ResultMetric& metric) {
   return metric.unit.empty() ? metric.name : fmt::format("{}, {}", metric.name, metric.unit);
 }
 
+namespace {
+
+// The kind by its name in a result file.
+plan::MetricKind kind_of(std::string_view name) {
+  if (name == "counter") return plan::MetricKind::kCounter;
+  if (name == "rate") return plan::MetricKind::kRate;
+  return name == "trend" ? plan::MetricKind::kTrend : plan::MetricKind::kGauge;
+}
+
+}  // namespace
+
 std::string figures_text(const ResultMetric& metric) {
   std::string out;
   const auto add = [&](const std::string& text) { out += (out.empty() ? "" : ", ") + text; };
-  for (const auto& [name, value] : metric.figures) add(fmt::format("{} {}", name, amount(value)));
+  const plan::CustomMetric own{metric.name, kind_of(metric.kind), metric.unit};
+  for (const auto& [name, value] : metric.figures) {
+    const bool is_number = name == "matches" || name == "total" || (name == "count" && metric.kind != "counter");
+    const auto of = name == "rate" ? plan::Aggregation::kRate : plan::Aggregation::kValue;
+    add(fmt::format("{} {}", name, is_number ? amount(value) : metric_value_text(own, of, value)));
+  }
   if (metric.refused > 0) add(format_count(metric.refused, "value") + " refused");
   return out.empty() ? "nothing was recorded" : out;
 }

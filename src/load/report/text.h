@@ -76,7 +76,7 @@ std::string escaped(std::string_view text);
 // Of a metric of the scenario's own.
 std::string metric_value_text(const plan::CustomMetric& metric, plan::Aggregation aggregation, double value);
 
-// Of one in a result file: "total, EUR"; and all its figures, "count 10, avg 12.5".
+// Of one in a result file: "total, EUR"; and all its figures, "count 10, avg 12.5 EUR".
 std::string title_text(const ResultMetric& metric);
 std::string figures_text(const ResultMetric& metric);
 
