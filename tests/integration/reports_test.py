@@ -74,6 +74,27 @@ class Reports(product.Test):
         }</script></body>"""
         return pathlib.Path(self.write("pointed.html", page.read_text(encoding="utf-8").replace("</body>", script)))
 
+    def with_keys(self, page):
+        """The page whose title says what the first chart shows after each of some keys and moves of the pointer."""
+        script = """<script>{const svg = document.querySelector("svg[data-kind]"), said = [svg.getAttribute("role")],
+            out = svg.parentNode.querySelector("output"), box = svg.getBoundingClientRect(),
+            press = key => {svg.dispatchEvent(new KeyboardEvent("keydown", {key})); said.push(out.textContent);},
+            at = (type, x) => svg.dispatchEvent(new PointerEvent(type, {clientX: box.left + x * box.width}));
+            svg.focus();
+            press("End"); press("ArrowRight"); press("Home"); press("ArrowRight");
+            at("pointermove", 0.95); at("pointerleave", 2); said.push(out.textContent);
+            press("ArrowLeft"); svg.blur(); said.push(out.textContent); press("ArrowRight");
+            document.title = JSON.stringify(said);}</script></body>"""
+        return pathlib.Path(self.write("keys.html", page.read_text(encoding="utf-8").replace("</body>", script)))
+
+    def assert_keys_move_through_a_chart(self, page):
+        title = re.search("<title>(.*?)</title>", self.in_browser(self.with_keys(page)))[1]
+        role, end, beyond, home, second, left, first, blurred, after = json.loads(html.unescape(title))
+        self.assertEqual(role, "application")
+        self.assertTrue(home.startswith("0 s: "), home)
+        self.assertEqual((beyond, left, first, blurred, after), (end, second, home, "", second))
+        self.assertEqual(len({home, second, end}), 3, "the run has three points at least")
+
     def assert_fits_a_phone(self, page):
         """The page does not scroll sideways, in a frame because a window of the browser is not as narrow."""
         frame = f"""<!doctype html><title></title><iframe style="width:375px;height:800px;border:0"
@@ -156,6 +177,7 @@ class Reports(product.Test):
         self.assertEqual(made.code, 0, made)
         self.assertLessEqual((self.folder / "hour.html").stat().st_size, MEGABYTES_3)
         self.assert_fits_a_phone(self.folder / "hour.html")
+        self.assert_keys_move_through_a_chart(self.folder / "hour.html")
         seen = self.in_browser(self.with_pointers(self.folder / "hour.html"))
         page = Page(seen)
         self.assertEqual((page.tags.count("svg"), page.tags.count("script")), (4 + 2 + 2 * 24 + 24, 1 + 1))

@@ -80,7 +80,8 @@ tr,.verdict,.tiles,.facts{break-inside:avoid}figure,.tiles div,.verdict{border:1
 
 // D is a list of lists of columns, as load/report/chart.h writes them: that of the run, and one for each step with
 // charts. M has the values of each custom metric in the columns of the run (load/report/metric_charts.h). The numbers
-// 58, 530 and 600 are the margin and the widths of load/report/chart.h.
+// 58, 530 and 600 are the margin and the widths of load/report/chart.h. Without the script a chart is an image; with
+// it, a control: `at` is the column that the keys have reached, which a pointer that passes does not change.
 inline constexpr std::string_view kScript = R"js(
 const f=v=>Math.abs(v)>=1000?Math.round(v).toLocaleString("en"):String(+v.toPrecision(3));
 const span=v=>v[1]!==v[2]?" ("+f(v[1])+" to "+f(v[2])+")":"";
@@ -91,18 +92,20 @@ counter:v=>f(v[0])+"/s"+span(v),gauge:v=>f(v[0])+span(v),share:v=>f(v[0])+"% of 
 trend:v=>"p50 "+f(v[0])+", p95 "+f(v[1])};
 for(const s of document.querySelectorAll("svg[data-kind]")){
 const length=s.dataset.length/1000,line=s.querySelector(".cursor"),C=D[s.dataset.of||0],own=s.dataset.metric,
-out=s.parentNode.querySelector("output");let at=-1;
+out=s.parentNode.querySelector("output"),last=C.length-1;let at=-1;
 const put=(x,text)=>{line.setAttribute("x1",x);line.setAttribute("x2",x);out.textContent=text;};
-const show=i=>{at=Math.max(0,Math.min(C.length-1,i));const c=C[at],v=own?M[own][at]:c;
+const show=i=>{const c=C[i],v=own?M[own][i]:c;
 put(58+530*(c[0]+c[1])/2/length,f(c[0])+" s: "+(v?say[s.dataset.kind](v):"none"));};
-const hide=()=>{at=-1;put(-9,"");};
-const point=e=>{const b=s.getBoundingClientRect(),x=(e.clientX-b.left)/b.width*600;
-const t=(x-58)/530*length,n=C.findIndex(c=>t<c[1]);show(n<0?C.length-1:n);};
-s.addEventListener("pointermove",point);s.addEventListener("pointerdown",point);
-s.addEventListener("pointerleave",e=>{if(e.pointerType!=="touch")hide();});s.addEventListener("blur",hide);
-s.tabIndex=0;s.setAttribute("aria-keyshortcuts","ArrowLeft ArrowRight");
-s.addEventListener("keydown",e=>{const by={ArrowLeft:-1,ArrowRight:1}[e.key];
-if(by&&!e.altKey&&!e.ctrlKey&&!e.metaKey){e.preventDefault();show(at+by);}});}
+const under=e=>{const b=s.getBoundingClientRect(),x=(e.clientX-b.left)/b.width*600;
+const t=(x-58)/530*length,n=C.findIndex(c=>t<c[1]);return n<0?last:n;};
+s.addEventListener("pointermove",e=>show(under(e)));s.addEventListener("pointerdown",e=>show(at=under(e)));
+s.addEventListener("pointerleave",e=>{if(e.pointerType==="touch")return;
+if(at>=0&&document.activeElement===s)show(at);else put(-9,"");});
+s.addEventListener("blur",()=>put(-9,""));
+s.tabIndex=0;s.setAttribute("role","application");s.setAttribute("aria-roledescription","chart");
+s.setAttribute("aria-keyshortcuts","ArrowLeft ArrowRight Home End");
+s.addEventListener("keydown",e=>{const to={ArrowLeft:at-1,ArrowRight:at+1,Home:0,End:last}[e.key];
+if(to!==undefined&&!e.altKey&&!e.ctrlKey&&!e.metaKey){e.preventDefault();show(at=Math.max(0,Math.min(last,to)));}});}
 )js";
 
 // A table that grows row by row. Cells are text, escaped here.

@@ -212,6 +212,15 @@ TEST(Html, the_scenarios_own_metrics_have_charts_of_their_own) {
   EXPECT_THAT(without, HasSubstr("],M=[];"));
 }
 
+TEST(Html, a_chart_that_takes_keys_is_no_image_for_a_screen_reader) {
+  const std::string page = to_html(read(*open_run()));
+  const std::size_t script = page.find("s.setAttribute(\"role\",\"application\")");
+  ASSERT_NE(script, std::string::npos);
+  EXPECT_GT(script, page.find("<script>")) << "without the script it takes no keys, and is an image";
+  EXPECT_THAT(page, HasSubstr("role=\"img\" aria-label=\"Requests per second\""));
+  EXPECT_THAT(page, HasSubstr("\"aria-keyshortcuts\",\"ArrowLeft ArrowRight Home End\""));
+}
+
 TEST(Html, asks_nobody_for_anything) {
   const std::string page = to_html(read(*spread_run()));
   EXPECT_THAT(page, HasSubstr("default-src 'none'"));
