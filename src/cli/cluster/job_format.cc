@@ -45,7 +45,10 @@ Value times_of(const client::Times& times) {
 }
 
 Fields fields_of(const client::StepFigures& one) {
-  const auto shown_ms = [](const char* heading, client::Span span) { return shown(heading, fixed(millis(span), 2)); };
+  // Zero is the time of requests that were not sent.
+  const auto shown_ms = [](const char* heading, client::Span span) {
+    return shown(heading, span > client::Span() ? fixed(millis(span), 2) : "-");
+  };
   return {told("workflow", one.workflow),
           {"STEP", "step", one.name},
           count("REQUESTS", "requests", one.requests),

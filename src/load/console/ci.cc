@@ -56,8 +56,11 @@ std::string ci_line(const Snapshot& now) {
   line += fmt::format("  {}  vus {}", now.state, now.vus);
   line += fmt::format("  {} req/s ({} total)", format_count(static_cast<uint64_t>(std::llround(now.rate_per_s))),
                       format_count(now.requests));
-  if (now.p99 > Duration::zero())
-    line += fmt::format("  p50 {} p99 {}", format_duration(now.p50), format_duration(now.p99));
+  if (now.p99 > Duration::zero()) {
+    // Zero is the time of a request that was not sent.
+    const std::string p50 = now.p50 > Duration::zero() ? format_duration(now.p50) : "-";
+    line += fmt::format("  p50 {} p99 {}", p50, format_duration(now.p99));
+  }
   const double failed = now.requests == 0 ? 0 : static_cast<double>(now.failed) / static_cast<double>(now.requests);
   line += print("  failed %.2f%%", failed * 100);
   for (std::size_t i = 0; i < std::min(now.failures.size(), kFailuresShown); ++i) {

@@ -36,6 +36,12 @@ TEST(CiLine, leaves_out_what_is_not_known) {
   EXPECT_EQ(ci_line(now), "   12s  stopping  vus 50  0 req/s (0 total)  failed 0.00%");
 }
 
+TEST(CiLine, a_request_that_was_not_sent_has_no_time) {
+  Snapshot now = running();
+  now.p50 = Duration::zero();
+  EXPECT_NE(ci_line(now).find("  p50 - p99 4.50ms  "), std::string::npos) << ci_line(now);
+}
+
 TEST(CiLine, names_the_most_frequent_failures) {
   Snapshot now = running();
   now.failures = {{"connection refused", 2}, {"status 503", 1}};

@@ -35,7 +35,10 @@ std::string digits(double value) {
 }
 
 std::string millis(Duration value) { return digits(value.millis_f()); }
-std::string millis(const metrics::ResponseFigure& figure) { return (figure.known() ? "" : "≥") + millis(figure.value); }
+std::string millis(const metrics::ResponseFigure& figure) {
+  if (says_nothing(figure)) return "-";
+  return (figure.known() ? "" : "≥") + millis(figure.value);
+}
 
 std::string span_text(double value) {
   constexpr double kMaxSeconds = 9e9;  // of a Duration
@@ -195,7 +198,9 @@ std::string tiles(const ResultFile& run, const std::vector<Column>& columns) {
   tile("Rate", decimal(run.rate_per_s) + "/s", columns.size() > 1 ? fmt::format("peak {}/s", decimal(rate)) : "");
   tile("Failed", percent(run.failed, run.requests), format_count(run.failed, "request"));
   tile("Peak VUs", whole(vus), "virtual users");
-  const auto time = [&](const metrics::ResponseFigure& figure) { return times.empty() ? "-" : millis(figure) + " ms"; };
+  const auto time = [&](const metrics::ResponseFigure& figure) {
+    return times.empty() || says_nothing(figure) ? "-" : millis(figure) + " ms";
+  };
   for (const double p : {50.0, 95.0, 99.0}) {
     tile(fmt::format("p{}", plain(p)), time(times.percentile(p)), "response time");
   }

@@ -212,6 +212,16 @@ TEST(Html, the_scenarios_own_metrics_have_charts_of_their_own) {
   EXPECT_THAT(without, HasSubstr("],M=[];"));
 }
 
+TEST(Html, requests_that_were_not_sent_have_no_times) {
+  ResultFile run = read(*closed_run());
+  run.steps[0].response.clear();
+  run.steps[0].response.unanswered.record(Duration::zero(), 60);
+  const std::string page = to_html(run);
+  EXPECT_THAT(page, HasSubstr("<td>main.<wbr>get</td><td class=\"text\">response</td><td>-</td><td>-</td><td>-</td>"));
+  EXPECT_THAT(page, HasSubstr(">p50</span><b>-</b>"));
+  EXPECT_THAT(page, Not(HasSubstr("≥0<")));
+}
+
 TEST(Html, a_chart_that_takes_keys_is_no_image_for_a_screen_reader) {
   const std::string page = to_html(read(*open_run()));
   const std::size_t script = page.find("s.setAttribute(\"role\",\"application\")");

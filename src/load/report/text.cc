@@ -251,6 +251,8 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
+bool says_nothing(const metrics::ResponseFigure& figure) { return !figure.known() && figure.value <= Duration::zero(); }
+
 std::string metric_value_text(const plan::CustomMetric& metric, plan::Aggregation aggregation, double value) {
   if (metric.kind == plan::MetricKind::kRate) return ratio(value);
   if (metric.kind == plan::MetricKind::kTrend && metric.is_time()) return time(value);
@@ -299,6 +301,7 @@ std::string unit_of(const plan::Plan& plan, const plan::Threshold& threshold) {
 }
 
 std::string figure_text(const metrics::ResponseFigure& figure) {
+  if (says_nothing(figure)) return "-";
   return (figure.known() ? "" : "≥") + format_duration(figure.value);
 }
 

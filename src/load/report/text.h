@@ -80,7 +80,9 @@ std::string metric_value_text(const plan::CustomMetric& metric, plan::Aggregatio
 std::string title_text(const ResultMetric& metric);
 std::string figures_text(const ResultMetric& metric);
 
-// "4.50ms"; "≥4.50ms" of a lower bound.
+// Its requests were not sent, so that it is a lower bound of zero.
+bool says_nothing(const metrics::ResponseFigure& figure);
+// "4.50ms"; "≥4.50ms" of a lower bound, "-" of one that says nothing.
 std::string figure_text(const metrics::ResponseFigure& figure);
 
 // A table of response times: its head, and a row of figures.
