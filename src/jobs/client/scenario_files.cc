@@ -382,7 +382,11 @@ tl::expected<plan::Bundled, ScenarioTrouble> bundle_of(const Scenario& from, con
   auto bundled = plan::bundle_scenario(std::move(sources));
   if (!bundled) {
     // Declarations of a program have a line, but no column.
-    for (scenario::Diagnostic& one : bundled.error()) one.column = described ? 0 : one.column;
+    for (scenario::Diagnostic& one : bundled.error()) {
+      if (!described) break;
+      one.column = 0;
+      for (std::string& place : one.also) place.resize(place.rfind(':'));
+    }
     return wrong_scenario(name, std::move(bundled.error()));
   }
   if (native.travels) {

@@ -147,10 +147,7 @@ Scope::Resolved Scope::resolve(std::string_view expression, Moment at) {
   const std::string_view head = expression.substr(0, std::min(dot, bracket));
   for (std::size_t i = 0; i < data_.size(); ++i) {
     if (data_[i].source->name.text != head) continue;
-    auto field =
-        resolve_field(i, expression.substr(std::min(head.size() + (dot < bracket ? 1 : 0), expression.size())));
-    if (!field) field.error().is_independent = reading_.is_shared_sound;
-    return field;
+    return resolve_field(i, expression.substr(std::min(head.size() + (dot < bracket ? 1 : 0), expression.size())));
   }
   if (bracket < dot && expression.ends_with(']')) {
     return resolve_element(head, expression.substr(bracket + 1, expression.size() - bracket - 2));
@@ -203,11 +200,17 @@ Scope::Resolved Scope::resolve_field(std::size_t data, std::string_view part) {
     const std::string example =
         from.rows == nullptr || from.rows->names().empty() ? "NAME" : from.rows->names().front();
     return tl::unexpected(Problem{.message = in_quotes(name) + " is data, and a template mentions one field of it",
-                                  .hint = fmt::format("write ${{{}.{}}}", name, example)});
+                                  .hint = fmt::format("write ${{{}.{}}}", name, example),
+                                  .is_independent = true});
   }
   const auto known = fields_.find({data, std::string(part)});
   if (known != fields_.end()) return slot_piece(known->second);
-  BW_TRY(auto field, field_of(from, part));
+  auto read = field_of(from, part);
+  if (!read) {
+    read.error().is_independent = reading_.is_shared_sound;
+    return tl::unexpected(std::move(read.error()));
+  }
+  RowField& field = *read;
   if (fields_.size() == kMaxValues) {
     return tl::unexpected(
         Problem{.message = fmt::format("more than {} different fields of data are mentioned", kMaxValues)});
