@@ -185,6 +185,13 @@ TEST(JobLastOwner, WhoseLossWaitsForTheClockGetsNoPermitForIt) {
   EXPECT_EQ(job.permit(kAdopted, silent.worker, silent.life, {silent.id}, 2)->denied, std::vector{silent.id});
 }
 
+TEST(JobBook, APartDoesNotDieWithWhoHasHandedItOver) {
+  JobRecord record = running_record(1, {assignment_of(1, {0, 1, 1}, AssignmentState::kGone)});
+  EXPECT_EQ(JobBook({load_spec("browse", kMinute)}, JobRules(), record).deaths(0, 0), 1u);
+  record.assignments[0].handed_over = true;
+  EXPECT_EQ(JobBook({load_spec("browse", kMinute)}, JobRules(), record).deaths(0, 0), 0u);
+}
+
 // Neither a loss between two others, nor one of another workflow at the same time, adds to them.
 TEST(JobLastOwner, AFullListAddsUpWhatOneWorkflowLostAtOnceOnly) {
   const plan::Loss earlier{Duration::zero(), Duration::seconds(1), 0.1, "worker 'w9' was lost"};
