@@ -42,6 +42,8 @@ std::vector<uint64_t> seeds() {
   return all;
 }
 
+bool seeds_are_asked_for() { return number_in_environment("BW_SIM_SEED") || number_in_environment("BW_SIM_SEEDS"); }
+
 void expect_good(Judgement (*live)(uint64_t seed)) {
   for (const uint64_t seed : seeds()) {
     const Judgement judgement = live(seed);

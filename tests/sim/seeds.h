@@ -9,6 +9,8 @@
 namespace bellwether::sim {
 
 std::vector<uint64_t> seeds();
+// False in `./dev test`, which takes the default.
+bool seeds_are_asked_for();
 
 // What a world is judged to be: empty when everything holds, else what does not.
 using Judgement = std::string;

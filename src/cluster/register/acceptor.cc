@@ -18,11 +18,12 @@ bool is_older(const Claim& claim, const Claim& promised) {
   return claim.fence < promised.fence || (claim.fence == promised.fence && promised.owner != quorum::kNobody);
 }
 
-// Only the owner of a claim asks for it or writes under it.
+// Only the owner of a claim asks for it or writes under it. No claim has the fence 0.
 bool is_permitted(MemberId from, const Ask& ask) {
-  if (std::holds_alternative<Prepare>(ask.body)) return ask.claim.owner == from;
+  const bool owns = ask.claim.owner == from && ask.claim.fence > JobFence();
+  if (std::holds_alternative<Prepare>(ask.body)) return owns;
   const auto* const writing = std::get_if<Accept>(&ask.body);
-  return writing == nullptr || (ask.claim.owner == from && writing->value.size() <= kMaxValueBytes);
+  return writing == nullptr || (owns && writing->value.size() <= kMaxValueBytes);
 }
 
 }  // namespace

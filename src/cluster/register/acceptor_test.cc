@@ -294,6 +294,7 @@ TEST_F(JobAcceptorTest, a_message_that_it_drops_leaves_no_key) {
   EXPECT_FALSE(ask(kB, claim(1, kA), Prepare{}).has_value());
   EXPECT_FALSE(ask(kB, claim(1, kA), Accept{1, "state"}).has_value());
   EXPECT_FALSE(ask(kA, claim(1, kA), Accept{1, std::string(kMaxValueBytes + 1, 'x')}).has_value());
+  EXPECT_FALSE(ask(kA, claim(0, kA), Prepare()).has_value());
   EXPECT_EQ(acceptor_.jobs(), 0u);
 }
 

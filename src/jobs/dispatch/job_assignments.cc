@@ -230,7 +230,7 @@ void JobKernel::begin_assignment(Instant now, AssignmentRecord& assignment, JobE
 
 void JobKernel::not_begun(Instant now, AssignmentId id, const std::string& why, JobEffects& out) {
   AssignmentRecord* assignment = book_.find(id);
-  if (!book_.owned || assignment == nullptr || !is_live(*assignment) || lost_early_.contains(id)) return;
+  if (!book_.owned || assignment == nullptr || !is_live(*assignment) || is_settled(*assignment)) return;
   book_.add_event(now, "assignment_lost", fmt::format("worker '{}': {}", assignment->worker, why));
   lose(now, *assignment, why, out);
   advance(now, out);
@@ -302,6 +302,7 @@ void JobKernel::ended(Instant now, AssignmentId id, const AssignmentEnd& end, Jo
 }
 
 void JobKernel::finish(Instant now, AssignmentRecord& assignment, JobEffects& out) {
+  if (book_.adopting) return;  // adopted() finishes it, when the clock of the run is certain
   const AssignmentId id = assignment.id;
   const uint16_t workflow = assignment.workflow;
   const bool was_stopped = assignment.state == AssignmentState::kStopping;
@@ -389,7 +390,7 @@ void JobKernel::sighted(Instant now, const std::string& worker, uint64_t life,
     const auto sight = std::find_if(sights.begin(), sights.end(),
                                     [&](const AssignmentSight& one) { return one.assignment == assignment.id; });
     if (assignment.life != life || sight == sights.end()) {
-      if (lost_early_.contains(assignment.id)) continue;
+      if (is_settled(assignment)) continue;
       book_.add_event(now, "assignment_lost", fmt::format("worker '{}' no longer has it", worker));
       lose(now, assignment, "its worker no longer has it", out);
       continue;

@@ -156,7 +156,7 @@ uint32_t JobBook::deaths(uint16_t workflow, uint32_t part) const {
   return static_cast<uint32_t>(
       std::count_if(record.assignments.begin(), record.assignments.end(), [&](const AssignmentRecord& assignment) {
         return has_part(assignment, workflow, part) && assignment.state == AssignmentState::kGone &&
-               assignment.streams && (!assignment.end || lost_its_process(assignment));
+               assignment.streams && !assignment.handed_over && (!assignment.end || lost_its_process(assignment));
       }));
 }
 

@@ -163,7 +163,8 @@ struct JobBook {
   Instant end_of_last() const;
 
   // --- losses
-  // How often this part lost its worker. A worker that left, or an assignment that was cut off, does not count.
+  // How often this part lost its worker. A worker that left, or an assignment that was cut off or had handed over, does
+  // not count.
   uint32_t deaths(uint16_t workflow, uint32_t part) const;
   // The iterations that have not begun, of a part that is still to run.
   uint64_t iterations_of(uint16_t workflow, uint32_t part) const;

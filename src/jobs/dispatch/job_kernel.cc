@@ -80,15 +80,15 @@ void JobKernel::adopt(Instant now, Duration ago, std::map<AssignmentId, uint64_t
     const bool missed = is_live(assignment) && !book_.has_all_of(assignment);
     if (missed || (assignment.end && layers_.is_awaited(assignment.workflow))) asking_.insert(assignment.worker);
   }
-  // The last owner had received the end and all seconds before it, and died before it recorded both.
-  for (std::size_t i = 0; i < record_.assignments.size(); ++i) {
-    AssignmentRecord& assignment = record_.assignments[i];
-    if (is_live(assignment) && book_.has_all_of(assignment)) finish(now, assignment, out);
-  }
+  // Also that a workflow is over: the wall clock may be ahead.
   bool needs_clock = !asking_.empty();
   for (uint16_t w = 0; w < spec_.size(); ++w) {
-    needs_clock = needs_clock || (record_.workflows[w].begun && !is_final(record_.workflows[w].state) &&
-                                  !book_.is_past(now, w) && !book_.gaps(w).empty());
+    needs_clock =
+        needs_clock || (record_.workflows[w].begun && !is_final(record_.workflows[w].state) && !book_.gaps(w).empty());
+  }
+  for (const AssignmentRecord& assignment : record_.assignments) {
+    needs_clock = needs_clock || (is_live(assignment) && book_.has_all_of(assignment) &&
+                                  assignment.end->outcome != AssignmentOutcome::kCompleted);
   }
   for (auto one = record_.assignments.rbegin(); needs_clock && one != record_.assignments.rend(); ++one) {
     if (!book_.zero || asking_clock_.size() == kMaxAskedForClock) break;
@@ -266,7 +266,8 @@ void JobKernel::worker_gone(Instant now, const std::string& worker, uint64_t lif
 void JobKernel::doubted(Instant now, const std::string& worker, const std::string& why, JobEffects& out) {
   if (!fence_.doubt(now, worker)) return lose_worker(now, worker, 0, why, out);
   for (AssignmentRecord& assignment : record_.assignments) {
-    if (assignment.worker != worker || !is_live(assignment) || fence_.may_run(now, assignment)) continue;
+    if (assignment.worker != worker || !is_live(assignment) || is_settled(assignment)) continue;
+    if (fence_.may_run(now, assignment)) continue;
     pool_.exclude(now, assignment);
     lose(now, assignment, why, out);
   }
@@ -296,7 +297,7 @@ void JobKernel::lose_worker(Instant now, const std::string& worker, uint64_t lif
       others = true;
       continue;
     }
-    if (lost_early_.contains(assignment.id)) continue;
+    if (is_settled(assignment)) continue;
     pool_.exclude(now, assignment);
     if (!std::exchange(any, true)) book_.add_event(now, "worker_lost", fmt::format("worker '{}': {}", worker, why));
     lose(now, assignment, why, out);
@@ -351,9 +352,14 @@ void JobKernel::adopted(Instant now, JobEffects& out) {
   book_.adopting = false;
   // Followers first, so that none of them begins.
   const std::map<AssignmentId, std::string> lost = std::exchange(lost_early_, {});
-  for (auto one = lost.rbegin(); one != lost.rend(); ++one) {
-    AssignmentRecord& assignment = *book_.find(one->first);
-    if (is_live(assignment)) lose(now, assignment, one->second, out);
+  for (std::size_t i = record_.assignments.size(); i-- > 0;) {
+    AssignmentRecord& assignment = record_.assignments[i];
+    if (!is_live(assignment)) continue;
+    if (book_.has_all_of(assignment)) {
+      finish(now, assignment, out);
+    } else if (const auto one = lost.find(assignment.id); one != lost.end()) {
+      lose(now, assignment, one->second, out);
+    }
   }
   if (!asking_.empty()) {
     BW_PROBE("dispatch: a worker did not say what it runs");

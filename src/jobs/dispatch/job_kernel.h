@@ -125,7 +125,11 @@ class JobKernel {
   std::optional<Noted::Permit> permit(Instant now, const std::string& worker, uint64_t life,
                                       const std::vector<AssignmentId>& held, uint64_t number = 0,
                                       uint64_t answered = 0) {
-    return fence_.permit(now, worker, life, held, number, answered);
+    auto given = fence_.permit(now, worker, life, held, number, answered);
+    for (const AssignmentId id : held) {
+      if (given && lost_early_.contains(id)) given->denied.push_back(id);
+    }
+    return given;
   }
   // The answer of a witness to job_effect::Deny.
   void denied(Instant now, const Witness& silent, const Witness& witness, Duration rest, JobEffects& out);
@@ -188,6 +192,10 @@ class JobKernel {
   bool hopeless(Instant now, uint16_t workflow) const;
   void begin_assignment(Instant now, AssignmentRecord& assignment, JobEffects& out);
   void lose(Instant now, AssignmentRecord& assignment, const std::string& why, JobEffects& out);
+  // A new owner ends it, or takes its parts from it, in adopted().
+  bool is_settled(const AssignmentRecord& assignment) const {
+    return book_.adopting && (lost_early_.contains(assignment.id) || book_.has_all_of(assignment));
+  }
   void finish(Instant now, AssignmentRecord& assignment, JobEffects& out);
 
   // --- job_kernel.cc: workers that are gone

@@ -8,6 +8,8 @@
 namespace bellwether::dispatch {
 namespace {
 
+const Instant kAdopted = Instant::from_ns(20'000'000'000);
+
 // Of one workflow, which runs.
 JobRecord running_record(uint32_t parts, std::vector<AssignmentRecord> assignments) {
   JobRecord record;
@@ -56,7 +58,8 @@ TEST(JobLastOwner, WhatAnAssignmentOfWhichNoBeginIsKnownDidNotTellIsALoss) {
   const JobRecord record = running_record(2, {ended_assignment(1, {0, 1, 2}), gone});
   JobKernel job({load_spec("browse", Duration::seconds(10))}, JobRules(), record, Prng(1));
   JobEffects out;
-  job.adopt(Instant::from_ns(20'000'000'000), Duration::seconds(15), {{AssignmentId(1), 10}}, out);
+  job.adopt(kAdopted, Duration::seconds(15), {{AssignmentId(1), 10}}, out);
+  job.sighted(kAdopted, "w1", 1, {}, out);
   EXPECT_EQ(job.record().workflows[0].state, WorkflowState::kCompleted);
   ASSERT_EQ(job.record().losses.size(), 1u);
   EXPECT_EQ(job.record().losses[0].from, Duration::zero());
@@ -73,8 +76,8 @@ JobRecord without_two_workers(std::vector<plan::Loss> losses) {
   record.losses = std::move(losses);
   JobKernel job({load_spec("browse", Duration::seconds(10))}, JobRules(), record, Prng(1));
   JobEffects out;
-  job.adopt(Instant::from_ns(20'000'000'000), Duration::seconds(15),
-            {{AssignmentId(1), 10}, {AssignmentId(2), 2}, {AssignmentId(3), 2}}, out);
+  job.adopt(kAdopted, Duration::seconds(15), {{AssignmentId(1), 10}, {AssignmentId(2), 2}, {AssignmentId(3), 2}}, out);
+  for (const std::string& worker : job.workers_to_ask()) job.sighted(kAdopted, worker, 1, {}, out);
   return job.record();
 }
 
@@ -128,6 +131,67 @@ TEST(JobLastOwner, ALossWaitsForTheClockOfTheRun) {
   EXPECT_EQ(job.find(dead.id)->left, 10'000u - 50 - 1 - 255) << "it may have begun ten a second until now";
 }
 
+// A clock of the wall that is ahead says that the workflow is over, while a worker still knows better.
+TEST(JobLastOwner, TheWallClockDoesNotSayThatAWorkflowIsOver) {
+  AssignmentRecord gone = assignment_of(2, {1, 1, 2}, AssignmentState::kGone);
+  gone.lost_from = Duration::seconds(2);
+  JobKernel job({load_spec("browse", Duration::seconds(10))}, JobRules(),
+                running_record(2, {ended_assignment(1, {0, 1, 2}), gone}), Prng(1));
+  JobEffects out;
+  job.adopt(kAdopted, Duration::seconds(15), {{AssignmentId(1), 10}, {AssignmentId(2), 2}}, out);
+  ASSERT_TRUE(job.asks("w1"));
+  EXPECT_EQ(job.record().workflows[0].state, WorkflowState::kRunning);
+  const AssignmentSight knows{
+      .assignment = AssignmentId(1), .phase = AssignmentPhase::kEnded, .clock = Duration::seconds(9)};
+  job.sighted(kAdopted, "w1", 1, {knows}, out);
+  EXPECT_EQ(job.zero(), kAdopted - Duration::seconds(9));
+  EXPECT_EQ(job.record().workflows[0].state, WorkflowState::kRunning) << "a worker may still join";
+}
+
+// All seconds of a killed process are counted, and the last owner died before it recorded the loss.
+TEST(JobLastOwner, AnEndOfWhichAllIsCountedWaitsForTheClockOfTheRun) {
+  AssignmentRecord dead = assignment_of(1, {0, 1, 2}, AssignmentState::kRunning);
+  dead.iterations = 10'000;
+  dead.end = AssignmentEnd{AssignmentOutcome::kLost, "killed", 5, Duration::seconds(5)};
+  const AssignmentRecord runs = assignment_of(2, {1, 1, 2}, AssignmentState::kRunning);
+  WorkflowSpec spec = load_spec("browse", kMinute);
+  spec.vus = 2;
+  spec.counted = plan::Iterations{.vus = 2, .iterations = 20'000};
+  JobKernel job({spec}, JobRules(), running_record(2, {dead, runs}), Prng(1));
+  JobEffects out;
+  job.iterated(dead.id, {.ended = 50, .begun = 50, .pace = 10});
+  job.adopt(kAdopted, Duration::seconds(5), {{dead.id, 4}, {runs.id, 5}}, out);
+  job.applied(kAdopted, dead.id, 5, out);
+  EXPECT_EQ(job.find(dead.id)->state, AssignmentState::kRunning);
+  job.worker_gone(kAdopted, dead.worker, dead.life, "its process has ended", out);
+  job.sighted(kAdopted, runs.worker, runs.life,
+              {{.assignment = runs.id, .phase = AssignmentPhase::kRunning, .clock = Duration::seconds(30)}}, out);
+  EXPECT_EQ(job.find(dead.id)->state, AssignmentState::kGone);
+  EXPECT_EQ(job.find(dead.id)->left, 10'000u - 50 - 1 - 255) << "it may have begun ten a second until now";
+  const auto& events = job.record().events;
+  EXPECT_FALSE(std::any_of(events.begin(), events.end(), [](const auto& one) { return one.kind == "worker_lost"; }))
+      << "its worker had ended it";
+}
+
+// It was doubted, and comes back before the new owner knows the clock: its parts move, so it may not run them.
+TEST(JobLastOwner, WhoseLossWaitsForTheClockGetsNoPermitForIt) {
+  const AssignmentRecord silent = assignment_of(1, {0, 1, 2}, AssignmentState::kRunning);
+  const AssignmentRecord runs = assignment_of(2, {1, 1, 2}, AssignmentState::kRunning);
+  JobKernel job({load_spec("browse", kMinute)}, JobRules(), running_record(2, {silent, runs}), Prng(1));
+  JobEffects out;
+  job.adopt(kAdopted, Duration::seconds(5), {{silent.id, 5}, {runs.id, 5}}, out);
+  ASSERT_TRUE(job.permit(kAdopted, silent.worker, silent.life, {silent.id}, 1)->denied.empty());
+  job.worker_gone(kAdopted, silent.worker, silent.life, "it is silent, and its last permit has ended", out);
+  EXPECT_EQ(job.permit(kAdopted, silent.worker, silent.life, {silent.id}, 2)->denied, std::vector{silent.id});
+}
+
+TEST(JobBook, APartDoesNotDieWithWhoHasHandedItOver) {
+  JobRecord record = running_record(1, {assignment_of(1, {0, 1, 1}, AssignmentState::kGone)});
+  EXPECT_EQ(JobBook({load_spec("browse", kMinute)}, JobRules(), record).deaths(0, 0), 1u);
+  record.assignments[0].handed_over = true;
+  EXPECT_EQ(JobBook({load_spec("browse", kMinute)}, JobRules(), record).deaths(0, 0), 0u);
+}
+
 // Neither a loss between two others, nor one of another workflow at the same time, adds to them.
 TEST(JobLastOwner, AFullListAddsUpWhatOneWorkflowLostAtOnceOnly) {
   const plan::Loss earlier{Duration::zero(), Duration::seconds(1), 0.1, "worker 'w9' was lost"};
@@ -179,6 +243,9 @@ TEST(JobLastOwner, ALossIsNotCutShortWhenAClockIsBehind) {
   JobEffects out;
   job.adopt(Instant::from_ns(100'000'000'000), Duration::seconds(5),
             {{AssignmentId(1), 2}, {AssignmentId(2), 10}, {AssignmentId(3), 1}}, out);
+  for (const std::string& worker : job.workers_to_ask()) {
+    job.sighted(Instant::from_ns(100'000'000'000), worker, 1, {}, out);
+  }
   EXPECT_EQ(job.record().workflows[0].state, WorkflowState::kCompleted);
   ASSERT_EQ(job.record().losses.size(), 1u);
   EXPECT_EQ(job.record().losses[0].to, Duration::millis(9'900));

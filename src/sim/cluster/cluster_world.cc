@@ -25,10 +25,12 @@ namespace bellwether::sim {
 // Well-known ways to bind the kernels of a node to the world wrong, and to put a node together wrong.
 inline constexpr auto kClusterMistakes = std::to_array<Mistake>({
     {"confirms-before-durable", "the disk confirms a write that is only in memory"},
-    {"death-is-proof", "the election takes membership's suspicion of a leader as proof of its death"},
+    {.name = "death-is-proof",
+     .what = "the election takes membership's suspicion of a leader as proof of its death",
+     .seed = 407},
     {"acts-on-after-term", "the work does not stop when its term has ended"},
     {"told-late", "a role learns of the end of a term two seconds late"},
-    {"routed-before-ready", "a role accepts messages before it has read its data"},
+    {.name = "routed-before-ready", .what = "a role accepts messages before it has read its data", .seed = 106},
     {"outlives-node", "a role outlives its node"},
     {"prepares-in-two-steps", "a role that is stopped while it prepares leaves half of its data on the disk"},
 });

@@ -30,6 +30,7 @@ struct Mistake {
   std::string_view what;        // for people
   std::string_view world = {};  // a world with this table that finds it soon; empty: any
   bool only_stops = false;      // stays safe: it breaks only that a leader comes in time (I13)
+  uint64_t seed = 1;            // shows it today, so a search begins there: any other seed may show it too
 };
 
 // Not defined: a call of it in a constant expression does not compile.

@@ -45,8 +45,10 @@ inline constexpr auto kLeadershipMistakes = std::to_array<Mistake>({
      .only_stops = true},
     {"starts-before-stopped", "the next term begins before the work of the last one has stopped",
      "leadership-postgres"},
-    {"new-lease-counts-at-once", "a longer lease gives the work more time before other candidates have seen it",
-     "leadership-redis"},
+    {.name = "new-lease-counts-at-once",
+     .what = "a longer lease gives the work more time before other candidates have seen it",
+     .world = "leadership-redis",
+     .seed = 3378},
 });
 
 enum class Mechanism : uint8_t { kHostLock, kLeaseFile, kRedis, kEtcd, kKubernetes, kPostgres };
