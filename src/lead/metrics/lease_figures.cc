@@ -7,9 +7,9 @@
 #include <limits>
 
 #include "core/base/bytes.h"
-#include "core/runtime/boot_timers.h"
 #include "core/runtime/epoll/boot_clock.h"
 #include "core/runtime/thread.h"
+#include "core/runtime/timers.h"
 #include "core/web/labels.h"
 
 namespace bellwether::lead {

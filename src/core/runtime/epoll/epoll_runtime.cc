@@ -12,7 +12,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "core/runtime/boot_timers.h"
 #include "core/runtime/epoll/blocking_pool.h"
 #include "core/runtime/epoll/boot_clock.h"
 #include "core/runtime/epoll/direct_calls.h"
@@ -23,6 +22,7 @@
 #include "core/runtime/epoll/sockets.h"
 #include "core/runtime/epoll/spawn.h"
 #include "core/runtime/event.h"
+#include "core/runtime/timers.h"
 
 namespace bellwether::runtime {
 namespace {
