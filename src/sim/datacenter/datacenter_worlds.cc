@@ -6,7 +6,7 @@
 
 #include "core/base/units.h"
 #include "sim/datacenter/datacenter_world.h"
-#include "sim/datacenter/loss_report.h"
+#include "sim/datacenter/sim_target.h"
 
 namespace bellwether::sim {
 namespace {
