@@ -19,11 +19,11 @@
 #include "core/runtime/epoll/direct_calls.h"
 #include "core/runtime/epoll/files.h"
 #include "core/runtime/epoll/machine_texts.h"
-#include "core/runtime/epoll/processes.h"
 #include "core/runtime/epoll/resolver.h"
 #include "core/runtime/epoll/sockets.h"
 #include "core/runtime/epoll/spawn.h"
 #include "core/runtime/event.h"
+#include "core/runtime/processes.h"
 #include "core/runtime/timers.h"
 
 namespace bellwether::runtime {
