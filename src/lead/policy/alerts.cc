@@ -1,5 +1,3 @@
-#include "lead/policy/alerts.h"
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <vector>
