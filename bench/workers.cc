@@ -22,7 +22,6 @@
 #include "cluster/wire/link/server.h"
 #include "core/base/check.h"
 #include "core/runtime/epoll/epoll_runtime.h"
-#include "core/runtime/epoll/signals.h"
 #include "core/runtime/event.h"
 #include "jobs/dispatch/codec/bundle_codec.h"
 #include "jobs/dispatch/codec/messages_codec.h"

@@ -6,7 +6,6 @@
 #include <thread>
 
 #include "core/runtime/epoll/epoll_runtime.h"
-#include "core/runtime/epoll/signals.h"
 #include "core/runtime/scope.h"
 #include "core/runtime/stream_io.h"
 #include "core/runtime/thread.h"

@@ -1,4 +1,5 @@
-// The plain values of bellwether/client.h: a client's requests, the events and results that it receives, and errors.
+// The plain values of bellwether/client.h: a client's requests, the events and results that it receives, the states of
+// jobs, and errors.
 #pragma once
 
 #include <chrono>
@@ -9,8 +10,6 @@
 #include <utility>
 #include <variant>
 #include <vector>
-
-#include "bellwether/job_states.h"
 
 namespace bellwether::client {
 
@@ -67,6 +66,40 @@ class [[nodiscard]] Outcome {
   std::variant<T, Error> held_;
 };
 struct Done {};
+
+// --- states ----------------------------------------------------------------------------------------------------------
+
+// Of a job and of its workflows: the same for the job's manager, on the wire, and for its clients.
+enum class JobState : unsigned char {
+  kSubmitted,    // received, not looked at yet
+  kQueued,       // valid, and waits for cores
+  kDispatching,  // its first workflows are being given to workers
+  kRunning,
+  kCompleting,  // all workflows have ended; the last results are being collected
+  kCancelling,  // workers are being told to stop
+  kCompleted,
+  kPartial,  // has ended, and some of its workflows did not complete
+  kFailed,   // no test workflow has completed, or it never began
+  kCancelled,
+  kTimedOut,
+};
+enum class WorkflowState : unsigned char {
+  kPending,   // its dependencies have not ended, or the cluster has no room yet
+  kAssigned,  // offered to workers
+  kRunning,
+  kRetrying,  // a worker has refused its share, or is dead: it is to be assigned again
+  kCompleted,
+  kFailed,
+  kCancelled,
+  kTimedOut,
+  kSkipped,  // a dependency did not complete
+};
+
+std::string_view to_string(JobState state);  // "submitted", "timed_out" …
+std::string_view to_string(WorkflowState state);
+// Nothing follows it.
+bool has_ended(JobState state);
+bool has_ended(WorkflowState state);
 
 // --- requests --------------------------------------------------------------------------------------------------------
 

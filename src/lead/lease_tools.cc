@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/base/units.h"
-#include "core/runtime/epoll/signals.h"
+#include "core/runtime/epoll/epoll_runtime.h"
 #include "core/runtime/scope.h"
 #include "election/lease_record.h"
 #include "election/lease_timing.h"

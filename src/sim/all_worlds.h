@@ -1,4 +1,4 @@
-// The worlds of this folder but those of whole datacenters (datacenter/datacenter_worlds.h), and what they measure.
+// The worlds of this folder, and what they measure.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,25 @@ namespace bellwether::sim {
 // Only the assumptions of docs/contributing/election.md do not break. A disk keeps what it has confirmed or is seen to
 // be another one. Fewer than half of the voters lose theirs. Clocks keep within the declared drift.
 WorldRow cluster_world();
+
+// A world of a whole datacenter: three to five managers, up to two hundred workers and a client, each the product's
+// services, drivers, links and kernels on a simulated machine, and jobs of real scenarios. Only the load itself is a
+// model (datacenter/sim_assignments.h), so that every sample is known. Everything breaks as one seed says; then all is
+// made whole, and these rules must hold (datacenter/datacenter_checker.h):
+//
+//   - data that was measured and accepted is in the final totals of its job once, bit for bit, and what a part lacks
+//     lies in a loss of the job record that names the worker of that part;
+//   - every acknowledged job has ended, all who ask about it get the same answer, no core is taken and no process of an
+//     assignment is left;
+//   - no owner of a job ever has a part of it run twice, and the target gets no part from two workers at once; the job
+//     record lists what the target did not get (datacenter/sim_target.h).
+//
+// In some of the worlds only managers break, for a while that is shorter than a worker's patience. There, nothing is
+// lost and every job completes.
+//
+// A world of up to forty workers, most of a handful; a world of up to two hundred, with jobs for all their cores; and
+// one with a single fault, and one with two faults at once, while a single job runs: the lost load is bounded there.
+std::span<const WorldRow> datacenter_worlds();
 
 // A world of candidates for one key, small and fast enough for millions of runs: the product's Elector in each of them,
 // a model of a store between them (store_model.h), and all faults drawn from one seed. In the end a candidate must lead

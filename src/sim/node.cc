@@ -6,7 +6,7 @@
 
 #include "core/base/check.h"
 #include "core/base/probe.h"
-#include "core/runtime/child.h"
+#include "core/runtime/processes.h"
 
 namespace bellwether::sim {
 namespace {

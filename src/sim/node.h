@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/base/time.h"
-#include "core/runtime/epoll/processes.h"
+#include "core/runtime/processes.h"
 #include "core/runtime/runtime.h"
 #include "core/runtime/task.h"
 #include "sim/disk.h"

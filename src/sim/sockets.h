@@ -15,7 +15,7 @@
 #include "core/runtime/address.h"
 #include "core/runtime/runtime.h"
 #include "core/runtime/stream.h"
-#include "core/runtime/timer_wheel.h"
+#include "core/runtime/timers.h"
 #include "sim/tcp.h"
 #include "sim/timeline.h"
 

@@ -10,7 +10,7 @@
 #include "cluster/wire/keyring.h"
 #include "core/base/encoding.h"
 #include "core/base/units.h"
-#include "core/message/to_json.h"
+#include "core/message/message.h"
 
 namespace bellwether::cli {
 

@@ -19,7 +19,7 @@
 #include "cluster/local_cluster/local_cluster.h"
 #include "cluster/node/secrets.h"
 #include "core/base/encoding.h"
-#include "core/runtime/epoll/signals.h"
+#include "core/runtime/epoll/epoll_runtime.h"
 #include "core/runtime/scope.h"
 
 namespace bellwether::cli {

@@ -4,7 +4,7 @@
 
 #include "cli/view.h"
 #include "core/base/units.h"
-#include "core/message/to_json.h"
+#include "core/message/message.h"
 #include "jobs/dispatch/codec/messages_codec.h"
 
 namespace bellwether::cli {

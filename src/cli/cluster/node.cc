@@ -17,7 +17,7 @@
 #include "cluster/net/kv.h"
 #include "cluster/node/cluster_node.h"
 #include "cluster/node/node_supplies.h"
-#include "core/runtime/epoll/signals.h"
+#include "core/runtime/epoll/epoll_runtime.h"
 #include "jobs/assignment/assignment_process.h"
 #include "jobs/client/scenario_files.h"
 #include "jobs/dispatch/codec/bundle_codec.h"

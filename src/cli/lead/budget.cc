@@ -15,7 +15,6 @@
 #include "election/lease_timing.h"
 #include "election/store/store_url.h"
 #include "lead/agents/agent_registry.h"
-#include "lead/policy/alerts.h"
 #include "lead/policy/policy.h"
 
 namespace bellwether::cli {

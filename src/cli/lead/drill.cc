@@ -17,7 +17,6 @@
 #include "lead/drill/candidates.h"
 #include "load/report/write_file.h"
 #include "sim/all_worlds.h"
-#include "sim/datacenter/datacenter_worlds.h"
 
 namespace bellwether::cli {
 namespace {

@@ -14,7 +14,6 @@
 #include "core/base/encoding.h"
 #include "core/base/units.h"
 #include "core/runtime/epoll/epoll_runtime.h"
-#include "core/runtime/epoll/signals.h"
 #include "core/runtime/scope.h"
 #include "election/store/disk/small_file.h"
 #include "lead/agents/agent_registry.h"

@@ -33,7 +33,7 @@
 #include "load/results/recorder.h"
 #include "load/scenario/model.h"
 #include "load/script/lua/state.h"
-#include "load/vuser/http_debug.h"
+#include "load/vuser/instruments.h"
 #include "load/vuser/request_maker.h"
 
 namespace bellwether::cli {

@@ -4,7 +4,7 @@
 #include <csignal>
 #include <cstdio>
 
-#include "core/runtime/epoll/signals.h"
+#include "core/runtime/epoll/epoll_runtime.h"
 #include "election/store/environment.h"
 #include "load/console/draw.h"
 #include "load/console/grid.h"

@@ -20,7 +20,7 @@
 #include "core/base/encoding.h"
 #include "core/base/result.h"
 #include "core/runtime/certificates.h"
-#include "core/runtime/epoll/processes.h"
+#include "core/runtime/processes.h"
 
 namespace bellwether::local_cluster {
 namespace {

@@ -1,6 +1,6 @@
-#include "cluster/membership/correlation_guard.h"
-
 #include <gtest/gtest.h>
+
+#include "cluster/membership/suspicions.h"
 
 namespace bellwether::membership {
 namespace {

@@ -1,9 +1,9 @@
-#include "cluster/membership/gossip_buffer.h"
-
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 #include <vector>
+
+#include "cluster/membership/gossip.h"
 
 namespace bellwether::membership {
 namespace {

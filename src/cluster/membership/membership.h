@@ -17,8 +17,7 @@
 //   roster.h            the group
 //   suspicions.h        accusers and suspects, each with a deadline
 //   gossip.h            the messages of the member
-//   refuter.h           news about the member itself, and its answers
-//   updates.h           news about others
+//   updates.h           news about others, news about the member itself, and its answers
 //   failure_detector.h  probes
 //   view_sync.h         joining, and comparing views
 #pragma once

@@ -32,7 +32,6 @@
 #include <string_view>
 
 #include "cluster/membership/directory.h"
-#include "cluster/membership/node_id.h"
 #include "core/base/bytes.h"
 
 namespace bellwether::membership {

@@ -66,7 +66,7 @@ struct Figures {
   Duration island_interval;      // seeds and forgotten members are asked whether they form an island to join
   Duration tombstone_ttl;
   bool guard = true;     // hold evictions while more than half look failing
-  Duration guard_limit;  // how long a systemic failure holds evictions (correlation_guard.h), and deafness deaths
+  Duration guard_limit;  // how long a systemic failure holds evictions (suspicions.h), and deafness deaths
 
   std::size_t max_members = 20'000;
 };

@@ -1,10 +1,51 @@
-// How news about members changes the view and is passed on.
+// What a member does with news: about others it changes the view and passes it on, about itself it answers.
 #pragma once
 
-#include "cluster/membership/refuter.h"
+#include <cstdint>
+
+#include "cluster/membership/gossip.h"
 
 namespace bellwether::membership {
 
+// What the group says of this member itself, and its answer: it refutes an accusation with a higher incarnation, and
+// asks another process under its name whether it lives.
+class Refuter {
+ public:
+  // All must outlive it.
+  Refuter(Self& self, Roster& roster, SelfTrust& trust, Gossip& gossip)
+      : self_(self), roster_(roster), trust_(trust), gossip_(gossip) {}
+
+  void enter() { roster_.enter_self(incarnation_); }
+  uint32_t incarnation() const { return incarnation_; }
+  void set_meta(const std::string& meta, Effects& out);
+  void hear(const Update& update, const Source& source, Effects& out);
+  // Whether it is the answer of the process that claims our name.
+  bool on_ack(const PacketHead& head, const Endpoint& from, Effects& out);
+  void check_claim(Effects& out);
+  Instant wake() const { return claimant_.deadline; }
+
+ private:
+  struct Claimant {  // another process under our name, asked whether it lives
+    Endpoint endpoint;
+    uint32_t life = 0;
+    uint32_t incarnation = 0;
+    uint32_t sequence = 0;
+    Instant deadline = Instant::never();
+  };
+  void refute(const Update& update, const Source& source, Effects& out);
+  void question(const Update& update, Effects& out);
+  void settle_claim(bool answered, Effects& out);
+  void go_beyond(uint32_t incarnation, Effects& out);
+
+  Self& self_;
+  Roster& roster_;
+  SelfTrust& trust_;
+  Gossip& gossip_;
+  Claimant claimant_;
+  uint32_t incarnation_ = self_.config.incarnation;
+};
+
+// How news about members changes the view and is passed on. News about this member goes to its Refuter.
 class Updates {
  public:
   // All must outlive it.

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "core/message/description.h"
+#include "core/message/message.h"
 
 namespace bellwether::cluster {
 namespace {

@@ -10,7 +10,7 @@
 #include "core/base/bytes.h"
 #include "core/base/units.h"
 #include "core/runtime/cancellation.h"
-#include "core/runtime/until.h"
+#include "core/runtime/event.h"
 
 namespace bellwether::cluster {
 

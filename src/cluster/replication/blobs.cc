@@ -5,7 +5,7 @@
 
 #include "core/resilience/retry.h"
 #include "core/runtime/cancellation.h"
-#include "core/runtime/until.h"
+#include "core/runtime/event.h"
 
 namespace bellwether::blobs {
 namespace {

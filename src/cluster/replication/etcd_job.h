@@ -8,7 +8,7 @@
 #include "cluster/register/acceptor.h"
 #include "cluster/replication/etcd_job_store.h"
 #include "core/runtime/cancellation.h"
-#include "core/runtime/until.h"
+#include "core/runtime/event.h"
 #include "election/store/turns.h"
 
 namespace bellwether::jobs {

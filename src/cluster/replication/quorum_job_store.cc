@@ -12,7 +12,6 @@
 #include "core/runtime/cancellation.h"
 #include "core/runtime/event.h"
 #include "core/runtime/kernel_driver.h"
-#include "core/runtime/until.h"
 
 namespace bellwether::jobs {
 

@@ -6,7 +6,7 @@
 
 #include "cluster/net/message_classes.h"
 #include "cluster/net/node_testing.h"
-#include "cluster/vote/vote_testing_keys.h"
+#include "cluster/vote/vote_keys_testing.h"
 #include "core/secret/secret_testing.h"
 #include "sim/machine_testing.h"
 

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "cluster/vote/vote_testing_keys.h"
+#include "cluster/vote/vote_keys_testing.h"
 #include "core/signature/attestation.h"
 
 namespace bellwether::cluster {

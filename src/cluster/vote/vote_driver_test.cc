@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "cluster/net/node_testing.h"
-#include "cluster/vote/vote_testing_keys.h"
+#include "cluster/vote/vote_keys_testing.h"
 #include "sim/machine_testing.h"
 
 namespace bellwether::cluster {

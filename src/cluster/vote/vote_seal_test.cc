@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 
 #include "cluster/vote/vote_codec.h"
-#include "cluster/vote/vote_testing_keys.h"
+#include "cluster/vote/vote_keys_testing.h"
 
 namespace bellwether::cluster {
 namespace {

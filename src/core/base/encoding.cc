@@ -194,4 +194,32 @@ std::string utf8_line(std::string_view text, std::size_t bytes_most) {
   return printable(out);
 }
 
+std::string label_text(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t size = utf8_length(text);
+    const auto first = static_cast<unsigned char>(text.front());
+    if (size == 0 || (first < 0x20 && first != '\n') || first == 0x7f) {
+      out += "\\x" + hex(first, 2);
+    } else {
+      out += text.substr(0, size);
+    }
+    text.remove_prefix(size == 0 ? 1 : size);
+  }
+  return out;
+}
+
+std::string label_value(std::string_view text) {
+  std::string out;
+  for (const char c : label_text(text)) {
+    if (c == '\n') {
+      out += "\\n";
+      continue;
+    }
+    if (c == '\\' || c == '"') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
 }  // namespace bellwether

@@ -1,4 +1,5 @@
-// Bytes as text and back: hexadecimal, Base64, percent-encoding, JSON strings, and text that is fit for a terminal.
+// Bytes as text and back: hexadecimal, Base64, percent-encoding, JSON strings, labels of metrics, and text that is fit
+// for a terminal.
 #pragma once
 
 #include <cstddef>
@@ -55,5 +56,13 @@ bool is_utf8(std::string_view text);
 // Text from anywhere as one line of well-formed UTF-8, of at most `bytes_most` bytes: unprintable or broken characters
 // become '?'.
 std::string utf8_line(std::string_view text, std::size_t bytes_most);
+
+// Texts of any bytes as labels of metrics in the text format of Prometheus (version 0.0.4).
+
+// The value of a label. Bytes that are not UTF-8, and control characters except the line feed, appear as \xNN, so that
+// no key makes the page unreadable. Rules that ask for a label use the same.
+std::string label_text(std::string_view text);
+// The same as it stands between quotes on the page.
+std::string label_value(std::string_view text);
 
 }  // namespace bellwether

@@ -1,6 +1,8 @@
-// Digests and codings of bytes, for protocols and users that name them: MD5 and SHA-1 protect nothing.
+// Digests and codings of bytes, for protocols and users that name them, and files that their digest names. MD5 and
+// SHA-1 protect nothing.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -50,6 +52,13 @@ class Sha256 {
     void operator()(evp_md_ctx_st* context) const;
   };
   std::unique_ptr<evp_md_ctx_st, Free> context_;
+};
+
+// A file by its content: what a bundle, a store of files and messages about files say of it.
+struct FileRef {
+  std::string sha256;  // of its bytes, 64 hexadecimal digits in lower case
+  uint64_t size = 0;
+  auto operator<=>(const FileRef&) const = default;
 };
 
 }  // namespace bellwether

@@ -32,7 +32,6 @@
 #include "core/base/time.h"
 #include "core/base/units.h"
 #include "core/message/description.h"
-#include "core/message/limits.h"
 #include "core/message/message.h"
 
 namespace bellwether::message {

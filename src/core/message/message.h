@@ -1,5 +1,5 @@
-// Messages as bytes, by their descriptions (describe.h). One interpreter walks over the fields of all of them, so that
-// a message costs the compiler a table and no further code.
+// Messages as bytes and as JSON, by their descriptions (describe.h). One interpreter walks over the fields of all of
+// them, so that a message costs the compiler a table and no further code.
 #pragma once
 
 #include <cstdint>
@@ -44,5 +44,16 @@ Result<T> decode(std::string_view bytes) {
 // Which alternative (Field::alternative) the bytes of a message hold, without reading it. Only outermost fields are
 // looked at. Null: none that is known, or more than one, of which a reader would take the last.
 const Field* alternative_in(const Message& message, std::string_view bytes);
+
+// For people and their scripts; a new field of a description appears without further code. An object in one line, with
+// all fields by their names. An absent field is null; of alternatives it holds only the present one. Spans are whole
+// milliseconds (`age_ms`), wall times are texts ("-": never), enumerations words where they have any, and bytes
+// hexadecimal. Bytes that are not UTF-8 in a text are replaced.
+std::string to_json(const Message& message, const void* from);
+
+template <class T>
+std::string to_json(const T& value) {
+  return to_json(message_of<T>(), &value);
+}
 
 }  // namespace bellwether::message

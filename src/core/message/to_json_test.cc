@@ -1,10 +1,9 @@
-#include "core/message/to_json.h"
-
 #include <chrono>
 #include <gmock/gmock.h>
 
 #include "core/base/strong_id.h"
 #include "core/message/describe.h"
+#include "core/message/message.h"
 
 namespace bellwether::message {
 namespace {

@@ -1,9 +1,9 @@
-#include "core/runtime/boot_timers.h"
-
 #include <algorithm>
 #include <gmock/gmock.h>
 #include <memory>
 #include <rapidcheck/gtest.h>
+
+#include "core/runtime/timers.h"
 
 namespace bellwether::runtime {
 namespace {

@@ -1,4 +1,4 @@
-// An event that happens once and one coroutine may wait for. One thread.
+// What coroutines wait for: an event, a condition, a deadline. One thread.
 #pragma once
 
 #include <coroutine>
@@ -6,11 +6,14 @@
 #include <vector>
 
 #include "core/base/check.h"
+#include "core/base/time.h"
+#include "core/runtime/cancellation.h"
 #include "core/runtime/run_queue.h"
 #include "core/runtime/runtime.h"
 
 namespace bellwether::runtime {
 
+// It happens once, and one coroutine may wait for it.
 class Event {
  public:
   Event() = default;
@@ -57,8 +60,7 @@ class [[nodiscard]] Event::Wait {
 
 inline Event::Wait Event::wait() { return Wait(*this); }
 
-// A wait until a condition holds that other coroutines make true: the one that changes its inputs calls changed(). One
-// thread.
+// A wait until a condition holds that other coroutines make true: the one that changes its inputs calls changed().
 class Condition {
  public:
   Condition() = default;
@@ -98,6 +100,25 @@ class Condition {
   };
 
   std::vector<Cancellation*> naps_;
+};
+
+// A deadline as a cancellation: waits with it end when the time comes, or when the caller cancels.
+class Until {
+ public:
+  Until(Runtime& runtime, Instant deadline, Cancellation* parent)
+      : parent_(parent), cancellation_(parent), timer_(&Until::fire, this) {
+    runtime.timers().arm(timer_, deadline);
+  }
+  Cancellation* cancellation() { return &cancellation_; }
+  bool over() const { return cancellation_.cancelled(); }
+  // After the end: whether it was the time that ended it.
+  Errc why() const { return parent_ != nullptr && parent_->cancelled() ? Errc::kCancelled : Errc::kTimeout; }
+
+ private:
+  static void fire(void* self) { static_cast<Until*>(self)->cancellation_.cancel(); }
+  Cancellation* parent_;
+  Cancellation cancellation_;
+  Timer timer_;
 };
 
 }  // namespace bellwether::runtime

@@ -19,13 +19,11 @@
 #include "core/base/result.h"
 #include "core/base/time.h"
 #include "core/runtime/address.h"
-#include "core/runtime/boot_timers.h"
 #include "core/runtime/cancellation.h"
-#include "core/runtime/child.h"
-#include "core/runtime/epoll/processes.h"
+#include "core/runtime/processes.h"
 #include "core/runtime/stream.h"
 #include "core/runtime/task.h"
-#include "core/runtime/timer_wheel.h"
+#include "core/runtime/timers.h"
 
 namespace bellwether::runtime {
 

@@ -1,8 +1,11 @@
-// Threads of the product: their first steps, and how a thread hands work to the loop of another.
+// Threads of the product: their first steps, and what one hands to another: work for a loop, or pointers.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <thread>
@@ -43,5 +46,32 @@ bool post_patiently(Runtime& runtime, void (*call)(void* context), void* context
 inline void post_patiently(Runtime& runtime, void (*call)(void* context), void* context) {
   post_patiently(runtime, call, context, [] { return false; });
 }
+
+// A queue of pointers between exactly two threads, without a lock.
+template <class T, std::size_t kSize>
+class Handover {
+ public:
+  // False when it is full.
+  bool push(T* item) {
+    const std::size_t tail = tail_.load(std::memory_order_relaxed);
+    if (tail - head_.load(std::memory_order_acquire) == kSize) return false;
+    items_[tail % kSize] = item;
+    tail_.store(tail + 1, std::memory_order_release);
+    return true;
+  }
+  // nullptr when it is empty.
+  T* pop() {
+    const std::size_t head = head_.load(std::memory_order_relaxed);
+    if (head == tail_.load(std::memory_order_acquire)) return nullptr;
+    T* item = items_[head % kSize];
+    head_.store(head + 1, std::memory_order_release);
+    return item;
+  }
+
+ private:
+  std::array<T*, kSize> items_{};
+  alignas(64) std::atomic<std::size_t> head_{0};
+  alignas(64) std::atomic<std::size_t> tail_{0};
+};
 
 }  // namespace bellwether::runtime

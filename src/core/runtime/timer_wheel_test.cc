@@ -1,9 +1,9 @@
-#include "core/runtime/timer_wheel.h"
-
 #include <gtest/gtest.h>
 #include <limits>
 #include <list>
 #include <rapidcheck/gtest.h>
+
+#include "core/runtime/timers.h"
 
 namespace bellwether::runtime {
 namespace {

@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 
 #include "core/runtime/cancellation.h"
+#include "core/runtime/event.h"
 #include "core/runtime/stream_testing.h"
-#include "core/runtime/until.h"
 #include "sim/world.h"
 
 namespace bellwether::web {

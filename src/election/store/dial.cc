@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "core/runtime/cancellation.h"
-#include "core/runtime/until.h"
+#include "core/runtime/event.h"
 
 namespace bellwether::store {
 namespace {

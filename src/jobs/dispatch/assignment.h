@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/file_ref.h"
+#include "core/base/hash.h"
 #include "core/base/strong_id.h"
 #include "core/base/time.h"
 #include "election/epoch.h"

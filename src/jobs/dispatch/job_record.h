@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bellwether/job_states.h"
+#include "bellwether/client_types.h"
 #include "core/base/result.h"
 #include "core/base/time.h"
 #include "core/resilience/extension.h"

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "jobs/dispatch/job_test_parts.h"
+#include "jobs/dispatch/job_parts_testing.h"
 
 namespace bellwether::dispatch {
 

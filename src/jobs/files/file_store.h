@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "cluster/net/peer_links.h"
-#include "core/base/file_ref.h"
 #include "core/base/hash.h"
 #include "core/base/result.h"
 #include "core/base/time.h"

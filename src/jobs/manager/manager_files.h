@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/base/file_ref.h"
+#include "core/base/hash.h"
 #include "core/base/result.h"
 #include "core/runtime/scope.h"
 #include "jobs/dispatch/messages.h"

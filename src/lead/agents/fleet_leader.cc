@@ -8,7 +8,7 @@
 
 #include "core/base/encoding.h"
 #include "core/base/units.h"
-#include "core/runtime/epoll/signals.h"
+#include "core/runtime/epoll/epoll_runtime.h"
 #include "election/lease_record.h"
 #include "election/store/environment.h"
 #include "lead/agents/task_work.h"

@@ -1,5 +1,5 @@
 // What nodes that lead contexts say to each other, and what of it counts.
-#include "cluster/vote/vote_testing_keys.h"
+#include "cluster/vote/vote_keys_testing.h"
 #include "lead/context_driver/context_driver_testing.h"
 
 namespace bellwether::cluster {

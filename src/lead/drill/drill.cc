@@ -14,8 +14,8 @@
 
 #include "core/base/enum_names.h"
 #include "core/base/units.h"
-#include "core/runtime/child.h"
-#include "core/runtime/epoll/signals.h"
+#include "core/runtime/epoll/epoll_runtime.h"
+#include "core/runtime/processes.h"
 #include "core/runtime/runtime.h"
 #include "core/runtime/scope.h"
 #include "lead/drill/candidates.h"

@@ -11,7 +11,7 @@
 #include "core/base/bytes.h"
 #include "core/base/units.h"
 #include "core/journal/journal.h"
-#include "core/runtime/epoll/signals.h"
+#include "core/runtime/epoll/epoll_runtime.h"
 #include "core/runtime/scope.h"
 #include "election/store/lease_store.h"
 #include "lead/loops/leader_loop.h"

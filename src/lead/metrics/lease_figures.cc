@@ -7,10 +7,10 @@
 #include <limits>
 
 #include "core/base/bytes.h"
-#include "core/runtime/boot_timers.h"
+#include "core/base/encoding.h"
 #include "core/runtime/epoll/boot_clock.h"
 #include "core/runtime/thread.h"
-#include "core/web/labels.h"
+#include "core/runtime/timers.h"
 
 namespace bellwether::lead {
 namespace {
@@ -192,8 +192,8 @@ std::string number(double value) {
 }
 
 std::string labels(const LeaseSnapshot& key, const std::string& more = {}) {
-  std::string text = fmt::format("{{key=\"{}\"", web::label_value(key.key));
-  if (!key.loop.empty()) text += fmt::format(",loop=\"{}\"", web::label_value(key.loop));
+  std::string text = fmt::format("{{key=\"{}\"", label_value(key.key));
+  if (!key.loop.empty()) text += fmt::format(",loop=\"{}\"", label_value(key.loop));
   return fmt::format("{}{}}}", text, more);
 }
 
@@ -308,8 +308,8 @@ std::vector<MetricSample> parse_metrics(std::string_view text) {
 LockPressure pressure_of(const std::vector<std::vector<MetricSample>>& pages, std::string_view loop,
                          std::string_view key) {
   LockPressure out;
-  const std::string loop_label = web::label_text(loop);
-  const std::string key_label = web::label_text(key);
+  const std::string loop_label = label_text(loop);
+  const std::string key_label = label_text(key);
   std::map<double, double> buckets;  // counts of all processes, already added up within each
   for (const auto& page : pages) {
     for (const MetricSample& sample : page) {
@@ -422,7 +422,7 @@ web::Answer MetricsServer::health(const web::Request& request, bool as_leader) c
     ++asked;
     held += one.leader ? 1 : 0;
     body += fmt::format("{}{}\n", one.leader ? "leader   " : "follower ",
-                        web::label_value(one.loop.empty() ? one.key : one.loop));
+                        label_value(one.loop.empty() ? one.key : one.loop));
   }
   if (asked == 0) return {.status = 404, .body = "there is no such loop or key here\n"};
   return {.status = held == (as_leader ? asked : 0) ? 200 : 503, .body = std::move(body)};

@@ -1,11 +1,9 @@
-#include "lead/policy/alerts.h"
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "core/base/encoding.h"
 #include "core/base/units.h"
-#include "core/web/labels.h"
 #include "lead/metrics/lease_figures.h"
 #include "lead/policy/policy.h"
 
@@ -67,10 +65,10 @@ class LoopAlerts {
 
  private:
   std::string by_key(std::string_view metric) const {
-    return fmt::format("{}{{key={}}}", metric, as_string(web::label_text(loop_.lock_key)));
+    return fmt::format("{}{{key={}}}", metric, as_string(label_text(loop_.lock_key)));
   }
   std::string by_loop(std::string_view metric) const {
-    return fmt::format("{}{{loop={}}}", metric, as_string(web::label_text(loop_.name)));
+    return fmt::format("{}{{loop={}}}", metric, as_string(label_text(loop_.name)));
   }
   std::string doctor() const { return "bellwether doctor --policy " + policy_.file; }
   std::string loop() const { return "loop " + loop_.name; }

@@ -10,7 +10,7 @@
 
 #include "core/base/result.h"
 #include "core/runtime/cancellation.h"
-#include "core/runtime/child.h"
+#include "core/runtime/processes.h"
 #include "core/runtime/runtime.h"
 #include "lead/run/guardian.h"
 

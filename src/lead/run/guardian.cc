@@ -23,8 +23,8 @@
 #include <utility>
 
 #include "core/base/bytes.h"
-#include "core/runtime/boot_timers.h"
 #include "core/runtime/epoll/boot_clock.h"
+#include "core/runtime/timers.h"
 
 namespace bellwether::lead {
 namespace {

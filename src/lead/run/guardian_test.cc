@@ -9,9 +9,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/runtime/boot_timers.h"
 #include "core/runtime/epoll/boot_clock.h"
 #include "core/runtime/temporary_testing.h"
+#include "core/runtime/timers.h"
 
 namespace bellwether::lead {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "core/base/encoding.h"
 #include "core/base/units.h"
-#include "core/runtime/epoll/signals.h"
+#include "core/runtime/epoll/epoll_runtime.h"
 #include "election/store/environment.h"
 #include "election/store/host/host_store.h"
 #include "lead/run/candidate_host.h"

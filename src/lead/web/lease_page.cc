@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/base/encoding.h"
 #include "core/base/units.h"
-#include "core/web/labels.h"
 #include "election/store/disk/small_file.h"
 #include "lead/lease_tools.h"
 
@@ -139,7 +139,7 @@ ordered_json to_json(const PageLease& lease, WallTime now) {
 
 std::string html_text(std::string_view text) {
   std::string out;
-  for (const char c : web::label_text(text)) {
+  for (const char c : label_text(text)) {
     switch (c) {
       case '&': out += "&amp;"; break;
       case '<': out += "&lt;"; break;

@@ -12,9 +12,8 @@
 #include "core/base/bytes.h"
 #include "core/base/encoding.h"
 #include "core/journal/journal.h"
-#include "core/runtime/epoll/signals.h"
+#include "core/runtime/epoll/epoll_runtime.h"
 #include "core/web/http_server.h"
-#include "core/web/labels.h"
 #include "core/web/request_guard.h"
 #include "election/store/disk/small_file.h"
 #include "election/store/lease_store.h"
@@ -71,7 +70,7 @@ Result<Asked> asked_by(const Fields& fields) {
   if (!key || key->empty() || !epoch) return fail(Errc::kInvalid, "the form names no key and epoch");
   asked.key = *key;
   asked.epoch = election::Epoch(*epoch);
-  if (asked.by.empty() || asked.by.size() > kMaxNameBytes || web::label_text(asked.by) != asked.by) {
+  if (asked.by.empty() || asked.by.size() > kMaxNameBytes || label_text(asked.by) != asked.by) {
     return fail(Errc::kInvalid, "enter your name");
   }
   if (asked.to.size() > kMaxNameBytes) return fail(Errc::kInvalid, "the name is too long");

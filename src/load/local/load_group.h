@@ -12,10 +12,10 @@
 #include <thread>
 #include <vector>
 
-#include "core/base/handover.h"
 #include "core/base/result.h"
 #include "core/runtime/epoll/epoll_runtime.h"
 #include "core/runtime/event.h"
+#include "core/runtime/thread.h"
 #include "load/local/request_log.h"
 #include "load/metrics/window.h"
 #include "load/plan/plan.h"
@@ -93,8 +93,8 @@ class LoadThread final : public vuser::WindowSink {
   std::unique_ptr<runtime::EpollRuntime> runtime_;
   std::vector<std::unique_ptr<metrics::Window>> windows_;
   std::unique_ptr<vuser::Engine> engine_;
-  Handover<metrics::Window, 4> full_;
-  Handover<metrics::Window, 4> empty_;
+  runtime::Handover<metrics::Window, 4> full_;
+  runtime::Handover<metrics::Window, 4> empty_;
   std::atomic<uint64_t> last_second_{UINT64_MAX};
   Duration cpu_counted_;
   std::string aborted_by_;  // written before the post that reports it

@@ -12,7 +12,7 @@
 #include "core/base/result.h"
 #include "core/base/time.h"
 #include "load/plan/plan.h"
-#include "load/vuser/request_pages.h"
+#include "load/vuser/instruments.h"
 
 namespace bellwether::node {
 

@@ -16,11 +16,10 @@
 #include "core/base/time.h"
 #include "load/plan/json_path.h"
 #include "load/plan/modules.h"
-#include "load/plan/order.h"
 #include "load/plan/provision.h"
+#include "load/plan/request_settings.h"
 #include "load/plan/response_filter.h"
 #include "load/plan/schedule.h"
-#include "load/plan/tls.h"
 #include "load/scenario/builtins.h"
 #include "load/scenario/statuses.h"
 
@@ -33,32 +32,6 @@ enum class OnOvertime : uint8_t {
   kNotify,  // the report mentions it
 };
 inline constexpr std::size_t kOnOvertimes = 3;
-
-// --- settings of requests that are constant during the run: they have no templates
-
-// A failed request is sent again. Each attempt is one request, and counts as one.
-struct Retry {
-  uint16_t times = 0;              // at most, after the first
-  Duration wait;                   // before each of them
-  bool on_error = true;            // there was no response
-  bool on_any_status = true;       // a response that counts as failed
-  std::vector<uint16_t> statuses;  // or one with such a status, failed or not
-};
-
-// A proxy that requests go through (RFC 9110, section 3.7): http in absolute form, https in a tunnel.
-struct Proxy {
-  std::string host;  // a name or an address, without brackets
-  uint16_t port = 0;
-  std::string authorization;  // the value of Proxy-Authorization; empty: none. A secret
-  bool operator==(const Proxy&) const = default;
-};
-
-// The proxies by the target's scheme. None: a direct connection.
-struct Proxies {
-  std::optional<Proxy> http;
-  std::optional<Proxy> https;
-  std::vector<std::string> except;  // lower case: hosts, and domains, which begin with a dot; "*": all
-};
 
 struct BodyFiles;  // feeder.h: each request sends one of them
 
@@ -308,6 +281,31 @@ struct Condition {
   Template value;
   Comparison comparison = Comparison::kEqual;
   std::vector<Literal> any_of;
+};
+
+// --- the order of the steps of an iteration
+
+// The steps of a workflow, or those that one of its steps holds; indices into Workflow::steps.
+struct Order {
+  uint16_t number = 0;          // unique in the workflow; 0: its own
+  std::vector<uint16_t> steps;  // each after those of its `after`
+  bool is_chain = false;        // each begins when the one before it has ended
+  std::vector<uint16_t> first;  // those with the first measured requests of each iteration
+  uint32_t width = 0;           // requests at the same time: at most
+};
+
+// The rounds of a step in one iteration.
+struct Repeat {
+  uint32_t times = 1;
+  std::optional<uint16_t> index;  // the slot of the number of the round, from 0; none: no template mentions it
+};
+
+// The work of a step that holds steps.
+struct Block {
+  Order order;
+  // Each time one of the steps is drawn: by place in the order, the sum of the weights up to that step's. Empty: all
+  // run.
+  std::vector<uint64_t> weights;
 };
 
 struct Step {

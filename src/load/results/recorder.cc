@@ -6,7 +6,7 @@
 #include <mutex>
 #include <thread>
 
-#include "core/runtime/epoll/processes.h"
+#include "core/runtime/processes.h"
 #include "load/aggregate/totals.h"
 #include "load/codec/window_codec.h"
 

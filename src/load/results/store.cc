@@ -7,7 +7,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/check.h"
-#include "core/runtime/epoll/processes.h"
+#include "core/runtime/processes.h"
 #include "load/aggregate/totals.h"
 #include "load/codec/window_codec.h"
 #include "load/report/reports.h"

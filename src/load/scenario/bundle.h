@@ -13,7 +13,7 @@
 #include <variant>
 #include <vector>
 
-#include "core/base/file_ref.h"
+#include "core/base/hash.h"
 #include "core/base/result.h"
 #include "core/base/time.h"
 #include "load/scenario/sources.h"

@@ -19,10 +19,10 @@
 #include "load/plan/context.h"
 #include "load/plan/finding.h"
 #include "load/plan/plan.h"
+#include "load/vuser/instruments.h"
 #include "load/vuser/prepared_step.h"
 #include "load/vuser/program.h"
 #include "load/vuser/render.h"
-#include "load/vuser/request_pages.h"
 #include "load/vuser/spare_users.h"
 #include "load/vuser/tokens.h"
 

@@ -8,7 +8,7 @@
 #include "core/base/bytes.h"
 #include "core/base/encoding.h"
 #include "core/base/units.h"
-#include "load/vuser/json_reader.h"
+#include "load/vuser/body_readers.h"
 
 namespace bellwether::vuser {
 namespace {

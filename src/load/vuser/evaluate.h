@@ -10,8 +10,7 @@
 #include "core/http1/cookies.h"
 #include "load/metrics/window.h"
 #include "load/plan/plan.h"
-#include "load/vuser/json_reader.h"
-#include "load/vuser/markup_reader.h"
+#include "load/vuser/body_readers.h"
 #include "load/vuser/render.h"
 
 namespace re2 {
@@ -19,12 +18,6 @@ class RE2;
 }
 
 namespace bellwether::vuser {
-
-// The readers of bodies, of one load thread.
-struct BodyReaders {
-  JsonReader json;
-  MarkupReader markup;
-};
 
 // The checks and extractions of one step, prepared once by one load thread.
 class Evaluator {

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "load/vuser/json_reader.h"
+#include "load/vuser/body_readers.h"
 
 namespace bellwether::vuser {
 namespace {

@@ -1,6 +1,6 @@
-#include "load/vuser/json_reader.h"
-
 #include <gtest/gtest.h>
+
+#include "load/vuser/body_readers.h"
 
 namespace bellwether::vuser {
 namespace {

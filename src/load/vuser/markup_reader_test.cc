@@ -1,10 +1,9 @@
-#include "load/vuser/markup_reader.h"
-
 #include <functional>
 #include <gtest/gtest.h>
 #include <pthread.h>
 
 #include "load/plan/selectors.h"
+#include "load/vuser/body_readers.h"
 
 namespace bellwether::vuser {
 namespace {

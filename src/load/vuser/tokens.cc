@@ -7,7 +7,7 @@
 #include "core/base/units.h"
 #include "core/http1/error_kind.h"
 #include "core/runtime/scope.h"
-#include "load/vuser/json_reader.h"
+#include "load/vuser/body_readers.h"
 
 namespace bellwether::vuser {
 

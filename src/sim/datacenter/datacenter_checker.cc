@@ -6,15 +6,13 @@
 
 #include "jobs/ingest/run_ingest.h"
 #include "load/codec/totals_codec.h"
-#include "sim/datacenter/loss_report.h"
+#include "sim/datacenter/sim_target.h"
 
 namespace bellwether::sim {
 namespace {
 
 using dispatch::AssignmentRecord;
 using dispatch::AssignmentState;
-
-constexpr int64_t kSecondNs = 1'000'000'000;
 
 std::string of_assignment(uint32_t assignment, const JobStory& job) {
   return fmt::format("assignment {} of job '{}'", assignment, job.id);

@@ -1,4 +1,4 @@
-// A datacenter on simulated machines where everything breaks, and the rules that hold then: see datacenter_worlds.h.
+// A datacenter on simulated machines where everything breaks, and the rules that hold then: see sim/all_worlds.h.
 #pragma once
 
 #include <map>

@@ -1,12 +1,11 @@
-#include "sim/datacenter/datacenter_worlds.h"
-
 #include <algorithm>
 #include <map>
 #include <set>
 
 #include "core/base/units.h"
+#include "sim/all_worlds.h"
 #include "sim/datacenter/datacenter_world.h"
-#include "sim/datacenter/loss_report.h"
+#include "sim/datacenter/sim_target.h"
 
 namespace bellwether::sim {
 namespace {

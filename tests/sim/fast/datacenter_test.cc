@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/probe.h"
-#include "sim/datacenter/datacenter_worlds.h"
+#include "sim/all_worlds.h"
 #include "tests/sim/seeds.h"
 #include "tests/sim/world_testing.h"
 

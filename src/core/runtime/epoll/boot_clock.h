@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <memory>
 
-#include "core/runtime/boot_timers.h"
 #include "core/runtime/epoll/epoll_runtime.h"
+#include "core/runtime/timers.h"
 
 namespace bellwether::runtime {
 

@@ -5,10 +5,10 @@
 #include <string>
 #include <unistd.h>
 
-#include "core/runtime/boot_timers.h"
 #include "core/runtime/epoll/machine_texts.h"
 #include "core/runtime/scope.h"
 #include "core/runtime/stream_testing.h"
+#include "core/runtime/timers.h"
 
 namespace bellwether::runtime {
 namespace {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <ctime>
 #include <mutex>
 #include <poll.h>
@@ -9,20 +10,21 @@
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "core/runtime/boot_timers.h"
 #include "core/runtime/epoll/blocking_pool.h"
 #include "core/runtime/epoll/boot_clock.h"
 #include "core/runtime/epoll/direct_calls.h"
 #include "core/runtime/epoll/files.h"
 #include "core/runtime/epoll/machine_texts.h"
-#include "core/runtime/epoll/processes.h"
 #include "core/runtime/epoll/resolver.h"
 #include "core/runtime/epoll/sockets.h"
 #include "core/runtime/epoll/spawn.h"
 #include "core/runtime/event.h"
+#include "core/runtime/processes.h"
+#include "core/runtime/timers.h"
 
 namespace bellwether::runtime {
 namespace {
@@ -319,6 +321,45 @@ task<Result<Readiness>> EpollRuntime::wait_descriptor(int fd, bool read, bool wr
     co_return fail(Errc::kCancelled, "waiting for a descriptor was cancelled");
   }
   co_return fail(Errc::kTimeout, "waiting for a descriptor: nothing came in time");
+}
+
+// --- signals ---------------------------------------------------------------------------------------------------------
+
+class Signals::Source final : public EventSource {
+ public:
+  void on_events(uint32_t) override { arrived.set(); }
+  Event arrived;
+};
+
+Signals::Signals(EpollRuntime& runtime, int fd) : runtime_(runtime), fd_(fd), source_(std::make_unique<Source>()) {}
+
+Signals::~Signals() {
+  runtime_.unwatch(fd_);
+  ::close(fd_);
+}
+
+Result<std::unique_ptr<Signals>> Signals::collect(EpollRuntime& runtime, std::initializer_list<int> signals) {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : signals) sigaddset(&set, signal);
+  if (pthread_sigmask(SIG_BLOCK, &set, nullptr) != 0) return fail(Errc::kInvalid, "blocking signals failed");
+  const int fd = ::signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+  if (fd < 0) return fail_errno(errno, "collecting signals");
+  std::unique_ptr<Signals> collected(new Signals(runtime, fd));
+  BW_RETURN_IF_ERROR(runtime.watch(fd, collected->source_.get(), EPOLLIN | EPOLLET));
+  return collected;
+}
+
+task<int> Signals::next(Cancellation* cancel) {
+  CancelCallback on_cancel(
+      cancel, [](void* source) { static_cast<Source*>(source)->arrived.set(); }, source_.get());
+  while (true) {
+    signalfd_siginfo info{};
+    if (::read(fd_, &info, sizeof info) == sizeof info) co_return static_cast<int>(info.ssi_signo);
+    if (cancel != nullptr && cancel->cancelled()) co_return 0;
+    source_->arrived.reset();
+    co_await source_->arrived.wait();
+  }
 }
 
 }  // namespace bellwether::runtime

@@ -1,6 +1,7 @@
-// The runtime of the real world: one epoll loop on the calling thread.
+// The runtime of the real world: one epoll loop on the calling thread, and the signals of the process.
 #pragma once
 
+#include <initializer_list>
 #include <memory>
 
 #include "core/runtime/runtime.h"
@@ -107,6 +108,25 @@ class EpollRuntime final : public Runtime {
   std::shared_ptr<Orphans> orphans_;
   void (*turn_observer_)(void*, Duration) = nullptr;
   void* turn_context_ = nullptr;
+};
+
+// Signals of the process, for coroutines to wait for.
+class Signals {
+ public:
+  // Blocks these signals for the calling thread and for all threads it starts from then on, and collects them here. To
+  // be called before any other thread is started.
+  static Result<std::unique_ptr<Signals>> collect(EpollRuntime& runtime, std::initializer_list<int> signals);
+  ~Signals();
+
+  // The number of the next signal; 0 when cancelled.
+  task<int> next(Cancellation* cancel);
+
+ private:
+  class Source;
+  explicit Signals(EpollRuntime& runtime, int fd);
+  EpollRuntime& runtime_;
+  int fd_;
+  std::unique_ptr<Source> source_;
 };
 
 }  // namespace bellwether::runtime

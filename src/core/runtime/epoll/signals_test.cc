@@ -1,8 +1,7 @@
-#include "core/runtime/epoll/signals.h"
-
 #include <csignal>
 #include <gtest/gtest.h>
 
+#include "core/runtime/epoll/epoll_runtime.h"
 #include "core/runtime/stream_testing.h"
 
 namespace bellwether::runtime {

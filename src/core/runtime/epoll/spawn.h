@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/runtime/child.h"
 #include "core/runtime/epoll/blocking_pool.h"
+#include "core/runtime/processes.h"
 
 namespace bellwether::runtime {
 

@@ -14,7 +14,7 @@
 #include <string_view>
 
 #include "core/base/result.h"
-#include "core/runtime/epoll/processes.h"
+#include "core/runtime/processes.h"
 #include "election/lease_record.h"
 
 namespace bellwether::store {

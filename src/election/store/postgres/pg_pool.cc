@@ -7,7 +7,7 @@
 
 #include "core/base/bytes.h"
 #include "core/runtime/cancellation.h"
-#include "core/runtime/until.h"
+#include "core/runtime/event.h"
 #include "election/store/dial.h"
 #include "election/store/postgres/postgres_store.h"
 

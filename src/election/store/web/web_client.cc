@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "core/base/bytes.h"
+#include "core/runtime/event.h"
 #include "core/runtime/stream_io.h"
-#include "core/runtime/until.h"
 #include "election/store/dial.h"
 #include "election/store/turns.h"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/file_ref.h"
+#include "core/base/hash.h"
 #include "core/base/result.h"
 #include "load/scenario/bundle.h"
 

@@ -17,7 +17,7 @@
 #include "core/base/time.h"
 #include "load/plan/plan.h"
 #include "load/script/lua/state.h"
-#include "load/vuser/markup_reader.h"
+#include "load/vuser/body_readers.h"
 #include "load/vuser/program.h"
 
 namespace bellwether::script::lua {

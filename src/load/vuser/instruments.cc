@@ -1,4 +1,4 @@
-#include "load/vuser/http_debug.h"
+#include "load/vuser/instruments.h"
 
 #include <algorithm>
 #include <array>

@@ -1,10 +1,11 @@
-// Timers of one thread: a hierarchical wheel (Varghese and Lauck, 1987) with 64 slots a level. Arming and disarming
-// cost a few nanoseconds with any number of timers, which suits timeouts that nearly never fire. Deadlines stay exact,
-// because the lowest level is searched, not rounded. Reads no clock.
+// Timers of one thread: on the monotonic clock a wheel, and on the boot clock, which goes on while the machine sleeps,
+// a heap. The runtime asks for the next due time and passes the time in; nothing here reads a clock.
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "core/base/check.h"
 #include "core/base/time.h"
@@ -39,6 +40,9 @@ class Timer {
   uint8_t slot_ = 0;
 };
 
+// A hierarchical wheel (Varghese and Lauck, 1987) with 64 slots a level. Arming and disarming cost a few nanoseconds
+// with any number of timers, which suits timeouts that nearly never fire. Deadlines stay exact, because the lowest
+// level is searched, not rounded.
 class TimerWheel {
  public:
   explicit TimerWheel(Instant start = Instant());
@@ -81,6 +85,61 @@ class TimerWheel {
 
 inline void Timer::disarm() {
   if (wheel_ != nullptr) wheel_->remove(*this);
+}
+
+class BootTimers;
+
+// A one-shot timer, embedded in its owner. Disarms itself when destroyed. Not movable.
+class BootTimer {
+ public:
+  // `fire` runs on the loop, with the timer already disarmed. It may destroy timers, and arms none.
+  using Fire = void (*)(void* context);
+  BootTimer(Fire fire, void* context) : fire_(fire), context_(context) {}
+  BootTimer(const BootTimer&) = delete;
+  BootTimer& operator=(const BootTimer&) = delete;
+  ~BootTimer() { disarm(); }
+
+  bool armed() const { return timers_ != nullptr; }
+  void disarm();
+
+ private:
+  friend class BootTimers;
+  Fire fire_;
+  void* context_;
+  Instant deadline_;
+  BootTimers* timers_ = nullptr;
+  std::size_t place_ = 0;
+};
+
+// A heap, so that arming and disarming cost O(log n). For leases and the like: a mere timeout of an operation belongs
+// on the TimerWheel, which is cheaper.
+class BootTimers {
+ public:
+  BootTimers() = default;
+  BootTimers(const BootTimers&) = delete;
+  BootTimers& operator=(const BootTimers&) = delete;
+  ~BootTimers() { check(heap_.empty(), "timers end before their runtime"); }
+
+  // Fires at the first advance() whose time is not before `deadline`. REQUIRES that it is not armed.
+  void arm(BootTimer& timer, Instant deadline);
+  // Fires everything due at `now`, in order of deadlines.
+  void advance(Instant now);
+  // never() when nothing is armed.
+  Instant next_deadline() const { return heap_.empty() ? Instant::never() : heap_.front()->deadline_; }
+  std::size_t size() const { return heap_.size(); }
+
+ private:
+  friend class BootTimer;
+  void remove(BootTimer& timer);
+  void put(BootTimer* timer, std::size_t place);
+  void rise(BootTimer* timer, std::size_t place);
+  void sink(BootTimer* timer, std::size_t place);
+
+  std::vector<BootTimer*> heap_;  // the earliest in front; no timer is earlier than the one at (place - 1) / 2
+};
+
+inline void BootTimer::disarm() {
+  if (timers_ != nullptr) timers_->remove(*this);
 }
 
 }  // namespace bellwether::runtime

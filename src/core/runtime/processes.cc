@@ -1,4 +1,4 @@
-#include "core/runtime/epoll/processes.h"
+#include "core/runtime/processes.h"
 
 #include <cerrno>
 #include <charconv>

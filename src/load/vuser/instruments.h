@@ -1,5 +1,4 @@
-// The measured requests of a load thread, one by one, on their way to a writer: pages of rows that go to and fro. When
-// the writer is too slow, rows are left out and counted; the load never waits.
+// What an engine shows of single requests, beside its counts: rows for a writer, and texts for people.
 #pragma once
 
 #include <array>
@@ -7,10 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <string_view>
 
-#include "core/base/handover.h"
+#include "core/base/callback.h"
 #include "core/http1/client.h"
 #include "core/http1/error_kind.h"
+#include "core/runtime/thread.h"
 #include "load/plan/plan.h"
 
 namespace bellwether::vuser {
@@ -48,6 +50,8 @@ inline RequestRow row_of(plan::StepId step, const http1::Response& response, boo
           .failed = failed};
 }
 
+// The measured requests of a load thread, one by one, on their way to a writer: pages of rows that go to and fro. When
+// the writer is too slow, rows are left out and counted; the load never waits.
 class RequestPages {
  public:
   static constexpr std::size_t kRows = 8192;  // of a page
@@ -104,14 +108,37 @@ class RequestPages {
   }
 
   std::array<Page, kPages> pages_;
-  Handover<Page, kPages> full_;
-  Handover<Page, kPages> empty_;
+  runtime::Handover<Page, kPages> full_;
+  runtime::Handover<Page, kPages> empty_;
   Page* page_;  // that is being filled
   std::atomic<uint64_t> left_out_{0};
   std::atomic<uint32_t>& ready_;
 };
 
-// What an engine shows of single requests, beside its counts. All must outlive it.
+// The requests and responses of a run as text, marked with their virtual user and its iteration.
+class HttpDebug {
+ public:
+  static constexpr uint32_t kMaxVus = 10;  // beyond them nobody can read it
+  struct Options {
+    bool bodies = false;
+    bool credentials = false;  // else the values of fields that carry them are hidden
+  };
+  // `print` gets whole blocks of lines, on any load thread.
+  HttpDebug(Options options, Callback<void(const std::string& block)> print);
+
+  // Of all load threads. This object must outlive the run, and stay in its place.
+  const http1::ExchangeWatch* watch() const { return &watch_; }
+
+ private:
+  void sent(const http1::Session& session, const http1::Origin& origin, std::string_view request) const;
+  void received(const http1::Session& session, const http1::Response& response) const;
+
+  Options options_;
+  Callback<void(const std::string& block)> print_;
+  http1::ExchangeWatch watch_;
+};
+
+// Those of one engine. All must outlive it.
 struct Instruments {
   RequestPages* requests = nullptr;             // nullptr: they are not recorded
   const http1::ExchangeWatch* watch = nullptr;  // nullptr: nobody watches

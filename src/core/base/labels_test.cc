@@ -1,8 +1,8 @@
-#include "core/web/labels.h"
-
 #include <gtest/gtest.h>
 
-namespace bellwether::web {
+#include "core/base/encoding.h"
+
+namespace bellwether {
 namespace {
 
 TEST(LabelValue, shows_every_key_so_that_the_page_can_be_read) {
@@ -20,4 +20,4 @@ TEST(LabelValue, is_the_text_of_the_label_with_the_escapes_of_the_page) {
 }
 
 }  // namespace
-}  // namespace bellwether::web
+}  // namespace bellwether

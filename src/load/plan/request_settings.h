@@ -1,0 +1,61 @@
+// Settings of requests that are constant during the run, as a scenario says them: TLS, repetition, proxies. They have
+// no templates.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/time.h"
+
+namespace bellwether::plan {
+
+// The content of a PEM file, shared by the steps that name the file.
+struct PemFile {
+  std::shared_ptr<const std::string> text;  // null: none
+  std::string name;                         // for messages
+  bool operator==(const PemFile&) const = default;
+};
+
+enum class TlsVersion : uint8_t { k12, k13 };
+
+// How requests use TLS.
+struct Tls {
+  bool verify = true;
+  PemFile ca;               // to trust; none: the system's
+  PemFile certificate;      // of the client, with its chain
+  PemFile key;              // of that certificate. A secret
+  std::string server_name;  // asked for and verified in place of the URL's host; empty: the host
+  TlsVersion min_version = TlsVersion::k12;
+  TlsVersion max_version = TlsVersion::k13;
+  bool resume = false;  // a new connection of a user resumes the user's last session
+  bool operator==(const Tls&) const = default;
+};
+
+// A failed request is sent again. Each attempt is one request, and counts as one.
+struct Retry {
+  uint16_t times = 0;              // at most, after the first
+  Duration wait;                   // before each of them
+  bool on_error = true;            // there was no response
+  bool on_any_status = true;       // a response that counts as failed
+  std::vector<uint16_t> statuses;  // or one with such a status, failed or not
+};
+
+// A proxy that requests go through (RFC 9110, section 3.7): http in absolute form, https in a tunnel.
+struct Proxy {
+  std::string host;  // a name or an address, without brackets
+  uint16_t port = 0;
+  std::string authorization;  // the value of Proxy-Authorization; empty: none. A secret
+  bool operator==(const Proxy&) const = default;
+};
+
+// The proxies by the target's scheme. None: a direct connection.
+struct Proxies {
+  std::optional<Proxy> http;
+  std::optional<Proxy> https;
+  std::vector<std::string> except;  // lower case: hosts, and domains, which begin with a dot; "*": all
+};
+
+}  // namespace bellwether::plan
