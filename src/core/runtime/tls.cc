@@ -25,6 +25,11 @@ std::string tls_error_text() {
 
 using X509Ptr = std::unique_ptr<X509, Freed<X509_free>>;
 using KeyPtr = std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY_free>>;
+using BioPtr = std::unique_ptr<BIO, Freed<BIO_free>>;
+
+BioPtr reader_of(const std::string& text) {
+  return BioPtr(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
+}
 
 int select_alpn(SSL*, const unsigned char** out, unsigned char* out_size, const unsigned char* in, unsigned in_size,
                 void* context) {
@@ -48,12 +53,11 @@ void common_settings(SSL_CTX* context) {
 
 // Trusts the certificates of a text.
 bool trust_pem(SSL_CTX* context, const std::string& pem) {
-  BIO* memory = BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size()));
+  const BioPtr memory = reader_of(pem);
   std::size_t trusted = 0;
-  while (const X509Ptr certificate{PEM_read_bio_X509(memory, nullptr, nullptr, nullptr)}) {
+  while (const X509Ptr certificate{PEM_read_bio_X509(memory.get(), nullptr, nullptr, nullptr)}) {
     if (X509_STORE_add_cert(SSL_CTX_get_cert_store(context), certificate.get()) == 1) ++trusted;
   }
-  BIO_free(memory);
   if (trusted > 0) ERR_clear_error();  // the end of the text counts as an error
   return trusted > 0;
 }
@@ -89,21 +93,18 @@ int no_passphrase(char*, int, int, void*) { return -1; }
 // The same from text: the certificate, its chain behind it, and its key. The files are for messages.
 Status use_certificate_pem(SSL_CTX* context, const std::string& certificates, const std::string& key_text,
                            const std::string& certificate_file, const std::string& key_file) {
-  BIO* memory = BIO_new_mem_buf(certificates.data(), static_cast<int>(certificates.size()));
-  const X509Ptr own(PEM_read_bio_X509(memory, nullptr, nullptr, nullptr));
+  const BioPtr memory = reader_of(certificates);
+  const X509Ptr own(PEM_read_bio_X509(memory.get(), nullptr, nullptr, nullptr));
   bool good = own != nullptr && SSL_CTX_use_certificate(context, own.get()) == 1;
   while (good) {
-    const X509Ptr next(PEM_read_bio_X509(memory, nullptr, nullptr, nullptr));
+    const X509Ptr next(PEM_read_bio_X509(memory.get(), nullptr, nullptr, nullptr));
     if (next == nullptr) break;
     good = SSL_CTX_add1_chain_cert(context, next.get()) == 1;
   }
-  BIO_free(memory);
   if (!good)
     return fail(Errc::kTls, "the certificate{} cannot be read: {}", name_of(certificate_file), tls_error_text());
   ERR_clear_error();  // the end of the text counts as an error
-  memory = BIO_new_mem_buf(key_text.data(), static_cast<int>(key_text.size()));
-  const KeyPtr key(PEM_read_bio_PrivateKey(memory, nullptr, &no_passphrase, nullptr));
-  BIO_free(memory);
+  const KeyPtr key(PEM_read_bio_PrivateKey(reader_of(key_text).get(), nullptr, &no_passphrase, nullptr));
   if (key != nullptr && SSL_CTX_use_PrivateKey(context, key.get()) == 1) return {};
   return fail(Errc::kTls, "the key{} of the certificate{} cannot be used: {}", name_of(key_file),
               name_of(certificate_file), tls_error_text());
@@ -208,13 +209,11 @@ Result<std::shared_ptr<TlsContext>> TlsContext::self_signed_server(const std::ve
 std::string TlsContext::certificate_pem() const {
   X509* certificate = SSL_CTX_get0_certificate(context_);
   if (certificate == nullptr) return {};
-  BIO* memory = BIO_new(BIO_s_mem());
-  PEM_write_bio_X509(memory, certificate);
+  const BioPtr memory(BIO_new(BIO_s_mem()));
+  PEM_write_bio_X509(memory.get(), certificate);
   char* text = nullptr;
-  const long size = BIO_get_mem_data(memory, &text);
-  std::string pem(text, static_cast<std::size_t>(size));
-  BIO_free(memory);
-  return pem;
+  const long size = BIO_get_mem_data(memory.get(), &text);
+  return {text, static_cast<std::size_t>(size)};
 }
 
 namespace {

@@ -79,7 +79,8 @@ void Diagnostics::add(Mark mark, Problem problem) {
   for (std::size_t i = 0; i < list_.size(); ++i) {
     const Mark& other = places_[i].front();
     const bool is_there = std::tie(other.file, other.line, other.column) == std::tie(mark.file, mark.line, mark.column);
-    if (is_there && list_[i].message == problem.message) return;  // of a text that several parts have
+    // Of a text that several parts have.
+    if (is_there && list_[i].message == problem.message && list_[i].found == problem.found) return;
   }
   if (full()) return;
   places_.push_back({mark});

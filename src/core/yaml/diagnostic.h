@@ -67,7 +67,7 @@ class Diagnostics {
     // No other fault of the file explains it.
     bool is_independent = false;
   };
-  // A problem that is there already, at the same place with the same message, is not added again.
+  // A problem that is there already, at the same place with the same message and text found, is not added again.
   void add(Mark mark, Problem problem);
   // While it is on, only independent problems are added: the part that is read depends on a faulty one.
   void take_independent_only(bool on) { independent_only_ = on; }

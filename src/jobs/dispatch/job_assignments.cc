@@ -11,15 +11,6 @@
 
 namespace bellwether::dispatch {
 
-namespace {
-
-bool is_failure(AssignmentOutcome outcome) {
-  return outcome == AssignmentOutcome::kFailed || outcome == AssignmentOutcome::kCrashed ||
-         outcome == AssignmentOutcome::kKilled;
-}
-
-}  // namespace
-
 // --- assigning -------------------------------------------------------------------------------------------------------
 
 std::vector<uint16_t> JobKernel::ready_workflows() const {

@@ -251,10 +251,6 @@ Instant JobKernel::wake() const {
   return next;
 }
 
-MoreTime JobKernel::more_time(Instant now, const ExtendMessage& message, bool suspect, JobEffects& out) {
-  return time_.more_time(now, message, suspect, out);
-}
-
 // --- workers that are gone -------------------------------------------------------------------------------------------
 
 void JobKernel::worker_gone(Instant now, const std::string& worker, uint64_t life, const std::string& why,

@@ -144,7 +144,9 @@ class JobKernel {
   // such workflow. kInvalid: too many users, or an ambiguous name. kClosed: it has ended.
   Status scale(Instant now, const std::string& workflow, uint32_t vus, const std::string& by, JobEffects& out);
   // A worker asks for more time for an assignment. `suspect`: others doubt that the worker lives.
-  MoreTime more_time(Instant now, const ExtendMessage& message, bool suspect, JobEffects& out);
+  MoreTime more_time(Instant now, const ExtendMessage& message, bool suspect, JobEffects& out) {
+    return time_.more_time(now, message, suspect, out);
+  }
   void concluded(Instant now, JobEffects& out);
   // For the report.
   void note(Instant now, std::string kind, std::string detail, JobEffects& out) {

@@ -177,6 +177,10 @@ inline bool lost_its_process(const AssignmentRecord& assignment) {
   return assignment.end && (assignment.end->outcome == AssignmentOutcome::kEvicted ||
                             assignment.end->outcome == AssignmentOutcome::kLost);
 }
+inline bool is_failure(AssignmentOutcome outcome) {
+  return outcome == AssignmentOutcome::kFailed || outcome == AssignmentOutcome::kCrashed ||
+         outcome == AssignmentOutcome::kKilled;
+}
 // A worker runs it, or is to run it.
 inline bool is_live(const AssignmentRecord& assignment) { return assignment.state < AssignmentState::kEnded; }
 
