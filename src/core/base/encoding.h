@@ -60,9 +60,9 @@ std::string utf8_line(std::string_view text, std::size_t bytes_most);
 // Texts of any bytes as labels of metrics in the text format of Prometheus (version 0.0.4).
 
 // The value of a label. Bytes that are not UTF-8, and control characters except the line feed, appear as \xNN, so that
-// no key makes the page unreadable. Rules that ask for a label use the same.
+// no text makes a page of metrics unreadable. Alert rules that name a label use the same.
 std::string label_text(std::string_view text);
-// The same as it stands between quotes on the page.
+// The same as it stands between quotes on a page of metrics.
 std::string label_value(std::string_view text);
 
 }  // namespace bellwether

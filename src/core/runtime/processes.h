@@ -21,6 +21,7 @@ namespace bellwether::runtime {
 
 // Programs that this process starts: hooks, health commands, work that is done only while leading. A child has one
 // owner, on the thread of its runtime.
+
 struct SpawnOptions {
   enum class Group : unsigned char {
     kOurs,  // that of this process: a terminal signals both

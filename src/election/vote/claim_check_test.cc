@@ -106,8 +106,11 @@ TEST(ClaimCheck, a_claim_is_the_mean_of_all_links_and_a_measurement_proves_no_li
   known.network_quality = 0.2;
   known.links = 2;
   const auto claims = [](double quality) { return [quality](Claim& c) { c.resources.network_quality = quality; }; };
-  EXPECT_EQ(doubt(claims(0.85), known), "");
-  EXPECT_THAT(doubt(claims(0.86), known), HasSubstr("this node measures 20 %, so at most 60 % is possible"));
+  EXPECT_EQ(doubt(claims(0.72), known), "");
+  EXPECT_THAT(doubt(claims(0.73), known), HasSubstr("this node measures 20 %, so at most 60 % is possible"));
+  known.links = 9;
+  EXPECT_THAT(doubt(claims(1), known), HasSubstr("this node measures 20 %, so at most 91 % is possible"));
+  known.links = 2;
   Claim claim = good();
   claim.resources.network_quality = 0.86;
   claim.score = score_of(claim, {});

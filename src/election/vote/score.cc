@@ -124,10 +124,12 @@ std::optional<Doubt> doubt_about(const Claim& claim, const KnownOfNode& known, c
     }
   }
   if (known.network_quality) {
-    // At most, all links but the one to this node are perfect.
+    // A claim is the mean of the links that the candidate has measured. At most all but the one to this node are
+    // perfect. Before it has measured that one, an honest candidate may claim more: it gets this vote a few heartbeats
+    // later.
     const auto links = static_cast<double>(known.links);
     const double most = (*known.network_quality + links - 1) / links;
-    if (claim.resources.network_quality > most + kQualitySlack) {
+    if (claim.resources.network_quality > most + kQualitySlack / links) {
       return Doubt{
           .why = fmt::format("it claims a network quality of {}; this node measures {}, so at most {} is possible",
                              whole_percent(claim.resources.network_quality), whole_percent(*known.network_quality),

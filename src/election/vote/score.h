@@ -90,7 +90,7 @@ inline constexpr double kQualitySlack = 0.25;
 struct KnownOfNode {
   std::optional<Instant> earlier_life_heard;  // the last message of the life before the present one
   std::optional<double> network_quality;      // between the two, as measured here
-  std::size_t links = 1;                      // of it to other voters; its claim is the mean of their qualities
+  std::size_t links = 1;                      // of it to other voters
   std::optional<Duration> experience;         // as it claimed at `experience_at`
   Instant experience_at;
   Duration forgiven;  // the tolerance of its times: this node may have received its data late
@@ -105,7 +105,7 @@ std::optional<std::string> impossible_in(const Claim& claim);
 
 struct Doubt {
   std::string why;
-  bool proven = true;  // false: two measurements differ, which may be nobody's fault
+  bool proven = true;  // false: it may be nobody's fault, as that two measurements differ
 };
 
 // Why `claim` is not believed, or nothing. Clocks are within `drift` of true time, the one of the candidate and the one

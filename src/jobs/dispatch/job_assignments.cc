@@ -95,9 +95,8 @@ void JobKernel::fill_gaps(Instant now, JobEffects& out) {
     }
     // Before the begin nothing is squeezed in: it would distort the whole measurement.
     if (!one.begun) {
-      if (!pool_.place(now, w, left, false)) {
+      if (!pool_.place(now, w, left, false))
         return take_group_back(now, fmt::format("no other worker has room for '{}'", spec_[w].name), !busy_, out);
-      }
       continue;
     }
     std::vector<uint32_t> placeable;
@@ -159,6 +158,7 @@ bool JobKernel::hopeless(Instant now, uint16_t workflow) const {
 void JobKernel::offered(Instant now, AssignmentId id, OfferAnswer answer, const std::string& why, JobEffects& out) {
   AssignmentRecord* assignment = book_.find(id);
   if (!book_.owned || assignment == nullptr || assignment->state != AssignmentState::kOffered) return;
+  if (is_settled(*assignment)) return;
   if (answer == OfferAnswer::kReady) {
     book_.set(now, *assignment, AssignmentState::kReady);
     fence_.heard(now, assignment->worker, assignment->life);
@@ -300,6 +300,7 @@ void JobKernel::finish(Instant now, AssignmentRecord& assignment, JobEffects& ou
   const AssignmentEnd end = *assignment.end;
   book_.set(now, assignment, AssignmentState::kEnded);
   if (assignment.streams) out.push_back(job_effect::CloseStream{assignment.id});
+  if (book_.had_ended.contains(id)) return;
   const std::string whose = fmt::format("worker '{}', workflow '{}'", assignment.worker, spec_[workflow].name);
   // An unrecorded stop counts as leaving, too: its owner died before it recorded the stop.
   const bool unasked = end.outcome == AssignmentOutcome::kStopped && !book_.is_stopped(workflow) &&
@@ -324,7 +325,7 @@ void JobKernel::finish(Instant now, AssignmentRecord& assignment, JobEffects& ou
       book_.add_event(now, "worker_isolated", fmt::format("{} stopped: {}", whose, end.detail));
     }
     lose(now, assignment, left ? "its worker has left" : "it was isolated", out);
-  } else if (lost_its_process(assignment) && !book_.is_stopped(workflow)) {
+  } else if (lost_its_process(assignment) && !(was_stopped && book_.is_stopped(workflow))) {
     // Seconds that it had not reported are lost with its process.
     if (!assignment.handed_over) assignment.lost_from = book_.reported_until(assignment);
     if (end.outcome == AssignmentOutcome::kLost)
@@ -411,7 +412,8 @@ void JobKernel::sighted(Instant now, const std::string& worker, uint64_t life,
         book_.set(now, assignment, AssignmentState::kRunning);
       if (spec_[assignment.workflow].told_vus) out.push_back(job_effect::Scale{assignment.id});
     }
-    if (assignment.state == AssignmentState::kOffered) out.push_back(job_effect::Offer{assignment.id});
+    if (assignment.state == AssignmentState::kOffered && sight->phase != AssignmentPhase::kEnded)
+      out.push_back(job_effect::Offer{assignment.id});
     if (book_.is_stopped(assignment.workflow) && sight->phase != AssignmentPhase::kEnded) {
       book_.set(now, assignment, AssignmentState::kStopping);
       out.push_back(job_effect::Stop{assignment.id, record_.stop->how, record_.stop->why});
@@ -449,7 +451,7 @@ void JobKernel::evicted(Instant now, AssignmentId id, const std::string& why, Jo
 
 // Takes its parts from it.
 void JobKernel::lose(Instant now, AssignmentRecord& assignment, const std::string& why, JobEffects& out) {
-  if (book_.adopting && assignment.streams && is_live(assignment)) {
+  if (book_.adopting && assignment.streams) {
     // A new owner has the clock of the run from a wall clock until the workers have told it: a loss by that clock could
     // be too short, and count iterations as not begun that have.
     lost_early_.try_emplace(assignment.id, why);

@@ -349,6 +349,7 @@ void JobBook::follow_ingest(Instant now) {
     if (assignment.state == AssignmentState::kEnded) {
       BW_PROBE("dispatch: an assignment has ended whose last seconds the ingest lacks");
       set(now, assignment, AssignmentState::kStopping);
+      had_ended.insert(assignment.id);
     } else if (assignment.state == AssignmentState::kGone && until < assignment.lost_from) {
       BW_PROBE("dispatch: an assignment is gone whose last seconds the ingest lacks");
       // Of parts that no other assignment continued, the loss is not recorded yet; of iterations all of it is.
@@ -424,7 +425,8 @@ void JobBook::fail_workflow(Instant now, uint16_t workflow, WorkflowState to, co
 
 void JobBook::stop_assignments(Instant now, uint16_t workflow, StopHow how, const std::string& why, JobEffects& out) {
   for (AssignmentRecord& assignment : record.assignments) {
-    if (assignment.workflow != workflow || !is_live(assignment)) continue;
+    // What has ended, a new owner carries out when the clock of the run is certain.
+    if (assignment.workflow != workflow || !is_live(assignment) || has_all_of(assignment)) continue;
     if (!assignment.streams) {
       // Nothing of it has begun, so no result will come.
       out.push_back(job_effect::Stop{assignment.id, StopHow::kAtOnce, why});

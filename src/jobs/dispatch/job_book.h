@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -111,6 +112,8 @@ struct JobBook {
   // The numbers of each stream, and its iterations, in the ingest.
   std::map<AssignmentId, uint64_t> applied;
   std::map<AssignmentId, plan::Iterated> iterated;
+  // Ended in the record that a new owner took, and live again until the ingest has the rest of its seconds.
+  std::set<AssignmentId> had_ended;
   // The losses that the last entry of a full list stands for. A new owner knows only that entry.
   struct MergedLoss {
     std::optional<uint16_t> workflow;  // nothing: of any

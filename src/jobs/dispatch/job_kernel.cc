@@ -80,11 +80,12 @@ void JobKernel::adopt(Instant now, Duration ago, std::map<AssignmentId, uint64_t
     const bool missed = is_live(assignment) && !book_.has_all_of(assignment);
     if (missed || (assignment.end && layers_.is_awaited(assignment.workflow))) asking_.insert(assignment.worker);
   }
-  // Also that a workflow is over: the wall clock may be ahead.
+  // A wall clock that is ahead would end workflows and reach timeouts too early. Without a clock only a job ends of
+  // which all has completed.
   bool needs_clock = !asking_.empty();
   for (uint16_t w = 0; w < spec_.size(); ++w) {
-    needs_clock =
-        needs_clock || (record_.workflows[w].begun && !is_final(record_.workflows[w].state) && !book_.gaps(w).empty());
+    const WorkflowRecord& one = record_.workflows[w];
+    needs_clock = needs_clock || (!is_final(one.state) && (!one.begun || !book_.gaps(w).empty()));
   }
   for (const AssignmentRecord& assignment : record_.assignments) {
     needs_clock = needs_clock || (is_live(assignment) && book_.has_all_of(assignment) &&
@@ -346,7 +347,7 @@ void JobKernel::begin_ready(Instant now, JobEffects& out) {
 // All workers have reported what they run of it, or the limit has passed.
 void JobKernel::adopted(Instant now, JobEffects& out) {
   book_.adopting = false;
-  // Followers first, so that none of them begins.
+  // The newest first: nothing begins for a lost one that was to follow another lost one.
   const std::map<AssignmentId, std::string> lost = std::exchange(lost_early_, {});
   for (std::size_t i = record_.assignments.size(); i-- > 0;) {
     AssignmentRecord& assignment = record_.assignments[i];

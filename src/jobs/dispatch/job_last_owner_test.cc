@@ -185,6 +185,83 @@ TEST(JobLastOwner, WhoseLossWaitsForTheClockGetsNoPermitForIt) {
   EXPECT_EQ(job.permit(kAdopted, silent.worker, silent.life, {silent.id}, 2)->denied, std::vector{silent.id});
 }
 
+// The first workflow is over, and the second one waits: its begin, and the timeout of the job, are by that clock.
+TEST(JobLastOwner, TheClockOfTheRunIsAskedForBetweenTwoWorkflows) {
+  JobRecord record = running_record(1, {ended_assignment(1, {0, 1, 1})});
+  record.assignments[0].state = AssignmentState::kEnded;
+  record.workflows[0].state = WorkflowState::kCompleted;
+  record.workflows.push_back({.state = WorkflowState::kPending});
+  JobRules rules;
+  rules.timeout = Duration::minutes(15);
+  JobKernel job({load_spec("browse", Duration::seconds(10)), load_spec("buy", kMinute)}, rules, record, Prng(1));
+  JobEffects out;
+  job.adopt(kAdopted, Duration::minutes(15), {{AssignmentId(1), 10}}, out);
+  job.tick(kAdopted, out);
+  ASSERT_TRUE(job.asks("w1"));
+  EXPECT_FALSE(job.record().stop.has_value()) << "its wall clock is ahead";
+}
+
+// One worker had left, which leaves a gap, and the assignment of another one aborts the job.
+TEST(JobLastOwner, AStopByOneEndDoesNotHideTheLossOfAnother) {
+  AssignmentRecord left = assignment_of(1, {0, 1, 3}, AssignmentState::kRunning);
+  left.end = AssignmentEnd{AssignmentOutcome::kLeft, {}, 5, Duration::seconds(5)};
+  AssignmentRecord killed = assignment_of(2, {1, 1, 3}, AssignmentState::kRunning);
+  killed.end = AssignmentEnd{AssignmentOutcome::kLost, "killed", 6, Duration::seconds(6)};
+  AssignmentRecord aborts = assignment_of(3, {2, 1, 3}, AssignmentState::kRunning);
+  aborts.end = AssignmentEnd{AssignmentOutcome::kAborted, "browse.pay", 7, Duration::seconds(7)};
+  JobKernel job({load_spec("browse", kMinute)}, JobRules(), running_record(3, {left, killed, aborts}), Prng(1));
+  JobEffects out;
+  job.adopt(kAdopted, Duration::seconds(9), {{left.id, 5}, {killed.id, 6}, {aborts.id, 7}}, out);
+  for (const std::string& worker : job.workers_to_ask()) job.sighted(kAdopted, worker, 1, {}, out);
+  ASSERT_TRUE(job.record().stop.has_value());
+  ASSERT_EQ(job.record().losses.size(), 2u);
+  EXPECT_EQ(job.record().losses[0].from, Duration::seconds(5));
+  EXPECT_EQ(job.record().losses[0].to, Duration::seconds(9));
+  EXPECT_EQ(job.record().losses[1].from, Duration::seconds(6));
+}
+
+// Its process was killed before the begin, which its worker tells while another one has not answered yet.
+TEST(JobLastOwner, WhatHasEndedIsNotOfferedAgain) {
+  JobRecord record = running_record(2, {assignment_of(1, {0, 1, 2}, AssignmentState::kOffered, false),
+                                        assignment_of(2, {1, 1, 2}, AssignmentState::kRunning)});
+  JobKernel job({load_spec("browse", kMinute)}, JobRules(), record, Prng(1));
+  JobEffects out;
+  job.adopt(kAdopted, Duration::seconds(5), {{AssignmentId(2), 5}}, out);
+  out.clear();
+  job.sighted(kAdopted, "w1", 1,
+              {{.assignment = AssignmentId(1),
+                .phase = AssignmentPhase::kEnded,
+                .end = {AssignmentOutcome::kLost, "killed", 0, Duration::zero()}}},
+              out);
+  EXPECT_FALSE(std::any_of(out.begin(), out.end(),
+                           [](const JobEffect& one) { return std::holds_alternative<job_effect::Offer>(one); }));
+  job.offered(kAdopted, AssignmentId(1), OfferAnswer::kBroken, "it ended before it started", out);
+  EXPECT_EQ(job.record().workflows[0].state, WorkflowState::kRunning);
+}
+
+// The ingest of the new owner lacks the last second of an assignment whose end and loss the record has.
+TEST(JobLastOwner, AnEndThatTheRecordHasIsNotWrittenAgain) {
+  AssignmentRecord ended = assignment_of(1, {0, 1, 2}, AssignmentState::kEnded);
+  ended.handed_over = true;
+  ended.until = 9;
+  ended.lost_from = Duration::seconds(9);
+  ended.end = AssignmentEnd{AssignmentOutcome::kIsolated, "it was isolated", 8, Duration::seconds(8)};
+  JobRecord record = running_record(2, {ended, assignment_of(2, {1, 1, 2}, AssignmentState::kRunning)});
+  record.losses = {{Duration::seconds(8), Duration::seconds(9), 0.5, "worker 'w1' was lost"}};
+  JobKernel job({load_spec("browse", kMinute)}, JobRules(), record, Prng(1));
+  JobEffects out;
+  job.adopt(kAdopted, Duration::seconds(10), {{AssignmentId(1), 7}, {AssignmentId(2), 10}}, out);
+  EXPECT_TRUE(job.asks("w1"));
+  job.applied(kAdopted, AssignmentId(1), 8, out);
+  for (const std::string& worker : job.workers_to_ask()) {
+    job.sighted(kAdopted, worker, 1,
+                {{.assignment = AssignmentId(2), .phase = AssignmentPhase::kRunning, .clock = Duration::seconds(10)}},
+                out);
+  }
+  EXPECT_EQ(job.find(AssignmentId(1))->state, AssignmentState::kEnded);
+  EXPECT_EQ(job.record().losses.size(), 1u);
+}
+
 TEST(JobBook, APartDoesNotDieWithWhoHasHandedItOver) {
   JobRecord record = running_record(1, {assignment_of(1, {0, 1, 1}, AssignmentState::kGone)});
   EXPECT_EQ(JobBook({load_spec("browse", kMinute)}, JobRules(), record).deaths(0, 0), 1u);

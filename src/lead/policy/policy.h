@@ -15,7 +15,7 @@
 //       guards: sys:jobs                           # or a list: what only the holder may change
 //       command: ./reconcile --once                # one tick, for `bellwether loops run`
 //
-// Pure: the text comes in, the sheet or its faults go out.
+// Below: the sheet, the takeover budget of a loop, the times of its candidate, and alerts. Pure.
 #pragma once
 
 #include <optional>
@@ -104,7 +104,8 @@ struct LoopTiming {
 Result<LoopTiming> timing_of(const LoopPolicy& loop, Duration lease_min);
 
 // Prometheus alerts for the loops of a policy sheet, with limits from its own figures: the budget, not a guess, is the
-// limit of a time without a holder. Pure.
+// limit of a time without a holder.
+
 struct AlertSettings {
   Duration operation = Duration::millis(50);  // of the store, p99, that the budget counts on
   Duration scrape = Duration::seconds(15);    // how often Prometheus looks
