@@ -151,6 +151,18 @@ class Cpp(Served):
         self.assertIn("the step declares no check 'of nobody'", told)
         self.assertIn("the step declares no request 'of nobody': add .requests(\"of nobody\")", told)
 
+    def test_a_response_that_breaks_off_is_none(self):
+        target = Target(self)
+        run = self.load(self.put(source('    s.step("look", &Shop::look).checks("none");', """\
+  Task<Response> look() {
+    auto answer = co_await get("/fault/truncate");
+    check("none", answer.status() == 0 && !answer.ok() && answer.error() == "truncated" && answer.body().empty() &&
+                      answer.header("content-length").empty());
+    co_return answer;
+  }
+""").replace("@URL@", target.url)), code=product.ALL_FAILED)
+        self.assertEqual((run.checks, run.errors), ({"none": (4, 0)}, {"truncated": 4}))
+
     def test_where_the_time_of_a_response_went(self):
         run = self.load(self.put(source('    s.step("look", &Shop::look).checks("timings", "url");', """\
   Task<Response> look() {

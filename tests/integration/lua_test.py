@@ -8,6 +8,7 @@ import json
 import pathlib
 
 from lib import product
+from lib.faults import raw
 from lib.server import Served, response
 from lib.target import Target
 
@@ -77,6 +78,17 @@ end)
         self.assertEqual(self.paths()[-1], "/told/0closed")
         self.assertEqual((run.totals["requests"], run.totals["failed"], run.totals["left_out"]), (1, 1, 1))
         self.assertRegex(run.out, r"left out +1 +not measured, as the program asks")
+
+    def test_a_response_that_breaks_off_is_none(self):
+        self.answers["/half"] = raw("HTTP/1.1 200 OK\nX-A: b\nContent-Length: 100\n\nhalf")
+        self.one("""
+w:step("a", function()
+  local res = http.get("/half")
+  local got = {res.status, res.ok, res.error, res:header("x-a") == nil, res.body}
+  http.post("/told", {json = got})
+end)
+""")
+        self.assertEqual(self.server.requests[-1].body, b'[0,false,"truncated",true,""]')
 
     def test_each_request_counts_as_the_target_counts_it(self):
         target = Target(self)

@@ -455,6 +455,7 @@ task<Flow> IterationRunner::run_code(WorkflowRun& run, Vu& vu, PreparedStep& ste
       } else if (step.measured()) {
         ++state_.window->steps[code.counts_at()].left_out;
       }
+      code.end_exchange();
       measures |= code.measured();
       asked += runtime_.now() - before;
     }

@@ -163,6 +163,13 @@ http1::Response& CodeRun::begin_exchange() {
   return into;
 }
 
+void CodeRun::end_exchange() {
+  http1::Response& response = counting_.measured ? measured_ : unmeasured_;
+  if (response.error == http1::ErrorKind::kNone) return;
+  response.status = 0;
+  response.body = {};
+}
+
 std::array<Duration, metrics::kPhases> CodeRun::phases() const {
   const http1::Response& from = *last_;
   if (from.status == 0) return {from.dns, from.connect, from.tls, from.sending, {}, {}};

@@ -201,6 +201,8 @@ class CodeRun {
   std::vector<std::string>& said() { return said_; }
   // Makes room for the next response, which goes into the result. The measured one stays while others come.
   http1::Response& begin_exchange();
+  // After it was counted. A program sees no status, head or body of a response that broke off.
+  void end_exchange();
   const http1::Response& last_measured() const { return measured_; }
   // Before and after a long wait of a program that copies responses: they take no buffers meanwhile.
   void stow();

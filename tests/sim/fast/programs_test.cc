@@ -22,6 +22,7 @@ struct Wish {
   CodeRun::Counting counting = {};
   int status = 200;  // that the server answers, after `span`
   Duration span = {};
+  bool breaks_off = false;  // the server sends a part of the response
 };
 
 // All steps of all users do the same, one wish after the other.
@@ -37,6 +38,11 @@ class Scripted final : public vuser::Program {
   }
   void go_on(CodeRun& run) override {
     const auto at = reinterpret_cast<uintptr_t>(run.state);
+    const http1::Response& last = run.response();
+    if (last.error != ErrorKind::kNone) {
+      EXPECT_EQ(last.status, 0) << "there was no response";
+      EXPECT_EQ(last.body, "");
+    }
     if (at == wishes_.size()) return run.end();
     run.state = reinterpret_cast<void*>(at + 1);
     const Wish& wish = wishes_[at];
@@ -45,8 +51,9 @@ class Scripted final : public vuser::Program {
       case Wish::What::kFail: return run.fail("no more");
       case Wish::What::kSend: break;
     }
-    const std::string url = wish.span > Duration::zero() ? fmt::format("http://server/delay/{}ms", wish.span.ms())
-                                                         : fmt::format("http://server/status/{}", wish.status);
+    const std::string url = wish.breaks_off                ? "http://server/fault/truncate"
+                            : wish.span > Duration::zero() ? fmt::format("http://server/delay/{}ms", wish.span.ms())
+                                                           : fmt::format("http://server/status/{}", wish.status);
     const vuser::RequestChange change{.method = "GET", .url = url, .headers = {}, .body = {}};
     ASSERT_TRUE(run.send(change, std::nullopt, wish.counting).has_value());
   }
@@ -160,6 +167,18 @@ Judgement each_counts_once(uint64_t seed) {
   }
   return {};
 }
+
+TEST(Programs, see_no_status_of_a_response_that_breaks_off) {
+  Scene scene({{.breaks_off = true}, {}, {.counting = {.measured = false}, .breaks_off = true}},
+              plan::Iterations{.vus = 2, .iterations = 3, .shared = false});
+  scene.live(1, 1);
+  const metrics::StepWindow& step = scene.total.steps[0];
+  EXPECT_EQ(step.errors[static_cast<std::size_t>(ErrorKind::kTruncated)], 6u);
+  EXPECT_EQ(step.status.of(200), 6u);
+  EXPECT_EQ(step.count, 12u);
+  EXPECT_EQ(step.left_out, 6u);
+}
+
 TEST(Programs, each_request_counts_once_under_its_name) { expect_good(&each_counts_once); }
 
 // An arrival each 100 ms for one user, whose iterations take 340 ms: each waits 240 ms longer than the one before.
