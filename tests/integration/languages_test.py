@@ -173,7 +173,8 @@ class Languages(product.Test):
         self.assertEqual(run.result["metrics"]["iteration_duration"]["count"], completed)
 
     def assert_no_figure_is_better_by_failing(self, run, cell):
-        for name, step in run.result["steps"].items():
+        begun = {name: step for name, step in run.result["steps"].items() if step["response_ms"]}
+        for name, step in begun.items():
             times, count = step["response_ms"], step["response_ms"]["count"]
             self.assertEqual(count, step["count"] + step["unfinished"], name)
             buckets = times.get("histogram", {"buckets": []})["buckets"]
@@ -187,15 +188,17 @@ class Languages(product.Test):
                     self.assertGreaterEqual(times[figure], alone * (1 - RESOLUTION), f"{name}: {figure}")
         # All of these wait for the timeout, and a healthy one waits longer only on a machine that stalls.
         for name in (f"{kind}.{step}" for kind in ("late", "deaf") for step in FAILING):
-            for figure in QUANTILES:
+            for figure in QUANTILES if name in begun else ():
                 at_least = cell.timeout_ms * (1 - RESOLUTION)
-                self.assertGreaterEqual(run.result["steps"][name]["response_ms"][figure], at_least, f"{name}: {figure}")
+                self.assertGreaterEqual(begun[name]["response_ms"][figure], at_least, f"{name}: {figure}")
 
     def assert_a_threshold_judges_what_has_no_response(self, run):
         self.assertEqual(run.code, product.THRESHOLDS, run)
         for threshold in run.result["thresholds"]:
             name = threshold["metric"].partition("step:")[2].rstrip("}")
             step = run.result["steps"][name]
+            if not step["response_ms"]:
+                continue  # a user whose machine stalls may begin nothing in the time of a constant number of users
             if threshold["metric"].startswith("http_req_failed"):
                 self.assertAlmostEqual(threshold["value"] * step["count"], step["failed"], msg=name)
                 self.assertTrue(threshold["ok"], name)
