@@ -44,9 +44,9 @@ typedef struct bellwether_request {
 typedef struct bellwether_response {
   bellwether_text body;   // good until the next exchange of the step
   bellwether_text error;  // why there was none: "timeout"; empty: there was one. Good for ever
-  int64_t took_ns;        // from when it was sent until it was there
-  int32_t status;         // 0: there was none
-  uint32_t number;        // of the exchange in its step, from 1
+  int64_t took_ns;  // from when it was sent until it was there or failed; of one that was not sent, from its begin
+  int32_t status;   // 0: there was none
+  uint32_t number;  // of the exchange in its step, from 1
 } bellwether_response;
 
 enum {

@@ -170,6 +170,8 @@ void CodeRun::end_exchange() {
   response.body = {};
 }
 
+Duration CodeRun::took() const { return last_->done - (last_->attempts == 0 ? last_->started : last_->sent); }
+
 std::array<Duration, metrics::kPhases> CodeRun::phases() const {
   const http1::Response& from = *last_;
   if (from.status == 0) return {from.dns, from.connect, from.tls, from.sending, {}, {}};

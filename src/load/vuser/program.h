@@ -150,8 +150,9 @@ class CodeRun {
   std::string_view argument(std::size_t index) const { return arguments_[index]; }
   // The last one. Its body and head are valid until the next exchange.
   const http1::Response& response() const { return *last_; }
-  // Of the last response, each 0 when it did not
-  // happen.
+  // Of the last exchange: from when it was sent, or from its begin when nothing was sent, until it was done or failed.
+  Duration took() const;
+  // Of the last response, each 0 when it did not happen.
   std::array<Duration, metrics::kPhases> phases() const;
   // Counts the exchanges, so that a program can detect that its response is no longer the last one.
   uint32_t exchanges() const { return exchanges_; }

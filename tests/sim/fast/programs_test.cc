@@ -42,7 +42,9 @@ class Scripted final : public vuser::Program {
     if (last.error != ErrorKind::kNone) {
       EXPECT_EQ(last.status, 0) << "there was no response";
       EXPECT_EQ(last.body, "");
+      EXPECT_GT(run.took(), Duration::zero()) << "a mean of times does not get better by failing";
     }
+    EXPECT_GE(run.took(), wish.span);
     if (at == wishes_.size()) return run.end();
     run.state = reinterpret_cast<void*>(at + 1);
     const Wish& wish = wishes_[at];

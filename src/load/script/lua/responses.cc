@@ -292,10 +292,9 @@ void push_response(lua_State* state, Host& host, Strand& strand) {
   const http1::Response& response = strand.run->response();
   auto* held = static_cast<HeldResponse*>(lua_newuserdata(state, sizeof(HeldResponse)));
   strand.response = ++host.responses;
-  const bool answered = response.error == http1::ErrorKind::kNone;
   *held = {.strand = &strand,
            .number = strand.response,
-           .took_ms = answered ? (response.done - response.sent).millis_f() : 0,
+           .took_ms = strand.run->took().millis_f(),
            .bytes = response.bytes_received,
            .status = response.status,
            .error = response.error};

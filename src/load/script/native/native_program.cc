@@ -211,7 +211,7 @@ class NativeProgram final : public vuser::Program {
     *out = {};
     out->number = strand_of(run).run->exchanges();
     out->status = from.status;
-    out->took_ns = (from.done - from.started).ns();
+    out->took_ns = strand_of(run).run->took().ns();
     if (from.status != 0) out->body = to_abi(from.body);
     if (from.error != http1::ErrorKind::kNone) out->error = to_abi(http1::to_string(from.error));
   }
