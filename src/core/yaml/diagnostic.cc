@@ -69,11 +69,12 @@ std::string did_you_mean(std::string_view word, std::span<const std::string_view
 }
 
 void Diagnostics::add(Mark mark, Problem problem) {
-  if (independent_only_ && !problem.is_independent) return;
+  const bool was_full = full();
+  ++reported_;
+  if (was_full || (independent_only_ && !problem.is_independent)) return;
   if (const auto same = std::find(subjects_.begin(), subjects_.end(), problem.subject);
       same != subjects_.end() && !problem.subject.empty()) {
-    if (!full()) places_[static_cast<std::size_t>(same - subjects_.begin())].push_back(mark);
-    ++further_;
+    places_[static_cast<std::size_t>(same - subjects_.begin())].push_back(mark);
     return;
   }
   for (std::size_t i = 0; i < list_.size(); ++i) {
@@ -82,7 +83,7 @@ void Diagnostics::add(Mark mark, Problem problem) {
     // Of a text that several parts have.
     if (is_there && list_[i].message == problem.message && list_[i].found == problem.found) return;
   }
-  if (full()) return;
+  if (problem.complete) problem.complete(problem);
   places_.push_back({mark});
   subjects_.push_back(std::move(problem.subject));
   list_.push_back({.file = {},
@@ -125,7 +126,7 @@ std::vector<Diagnostic> Diagnostics::take() {
   list_.clear();
   subjects_.clear();
   places_.clear();
-  further_ = 0;
+  reported_ = 0;
   return out;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -43,11 +44,12 @@ std::string one_of(std::span<const std::string_view> words);
 // "did you mean 'x'?", or nothing when no candidate is near.
 std::string did_you_mean(std::string_view word, std::span<const std::string_view> candidates);
 
-// Collects the faults, so one reading of a file reports most of them. Keeps at most kMaxDiagnostics.
+// Collects the faults, so one reading of a file reports most of them. Keeps at most kMaxDiagnostics, and is full after
+// kMaxReported reports, however few of them it keeps.
 class Diagnostics {
  public:
   static constexpr std::size_t kMaxDiagnostics = 20;
-  static constexpr std::size_t kMaxPlaces = 1'000;  // further ones of all subjects
+  static constexpr std::size_t kMaxReported = 1'000;  // those that were merged or dropped included
 
   explicit Diagnostics(std::string file) : files_{std::move(file)} {}
 
@@ -62,10 +64,13 @@ class Diagnostics {
     std::string found = {};
     std::string expected = {};
     std::string hint = {};
-    // Problems with the same subject are one: the first place has it, and lists the others. Empty: it is its own.
+    // Problems with the same subject are one: the first place has it, and lists the others. Their message fits each
+    // place. Empty: it is its own.
     std::string subject = {};
     // No other fault of the file explains it.
     bool is_independent = false;
+    // Fills in the parts that take long to find. Only for a problem that is kept.
+    std::function<void(Problem&)> complete = {};
   };
   // A problem that is there already, at the same place with the same message and text found, is not added again.
   void add(Mark mark, Problem problem);
@@ -73,8 +78,9 @@ class Diagnostics {
   void take_independent_only(bool on) { independent_only_ = on; }
   bool empty() const { return list_.empty(); }
   // Further entries are dropped: stop looking.
-  bool full() const { return list_.size() == kMaxDiagnostics || further_ >= kMaxPlaces; }
-  std::size_t size() const { return list_.size(); }
+  bool full() const { return list_.size() == kMaxDiagnostics || reported_ >= kMaxReported; }
+  // The calls of add(). It grows also when the list does not: a part is sound if it is the same before and after.
+  std::size_t reported() const { return reported_; }
   // In the order of the files, and in that of each.
   std::vector<Diagnostic> take();
 
@@ -83,7 +89,7 @@ class Diagnostics {
   std::vector<Diagnostic> list_;
   std::vector<std::string> subjects_;      // of each of list_
   std::vector<std::vector<Mark>> places_;  // the same; at least one each
-  std::size_t further_ = 0;                // places that joined another one
+  std::size_t reported_ = 0;
   bool independent_only_ = false;
 };
 

@@ -57,7 +57,33 @@ TEST(Diagnostic, a_part_that_depends_on_a_fault_adds_independent_problems_only) 
   diagnostics.add({2, 1}, {.message = "m", .is_independent = true});
   diagnostics.take_independent_only(false);
   diagnostics.add({3, 1}, {.message = "n"});
-  EXPECT_EQ(diagnostics.size(), 2u);
+  EXPECT_EQ(diagnostics.take().size(), 2u);
+}
+
+TEST(Diagnostic, each_report_counts_kept_or_not) {
+  Diagnostics diagnostics("x.yaml");
+  int completed = 0;
+  const auto complete = [&](Diagnostics::Problem& problem) {
+    ++completed;
+    problem.hint = "h";
+  };
+  diagnostics.add({1, 1}, {.message = "m", .subject = "s", .complete = complete});
+  diagnostics.add({2, 1}, {.message = "m", .subject = "s", .complete = complete});
+  diagnostics.add({1, 1}, {.message = "m", .complete = complete});
+  diagnostics.take_independent_only(true);
+  diagnostics.add({3, 1}, {.message = "n", .complete = complete});
+  EXPECT_EQ(diagnostics.reported(), 4u);
+  EXPECT_EQ(completed, 1);
+  while (diagnostics.reported() < Diagnostics::kMaxReported) {
+    EXPECT_FALSE(diagnostics.full());
+    diagnostics.add({4, 1}, {.message = "n"});
+  }
+  EXPECT_TRUE(diagnostics.full());
+  diagnostics.add({5, 1}, {.message = "o", .is_independent = true});
+  diagnostics.add({6, 1}, {.message = "m", .subject = "s", .is_independent = true});
+  const auto list = diagnostics.take();
+  ASSERT_EQ(list.size(), 1u);
+  EXPECT_EQ(format(list[0]), "x.yaml:1:1: m\n  h\n  also at x.yaml:2:1");
 }
 
 TEST(Diagnostic, quoted_text_is_short_and_printable) {

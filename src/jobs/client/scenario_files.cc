@@ -239,6 +239,17 @@ std::vector<scenario::Diagnostic> missing_functions(const plan::Plan& plan, cons
   return out;
 }
 
+// Declarations of a program have a line, but no column.
+void forget_column(scenario::Diagnostic& one) {
+  one.column = 0;
+  std::vector<std::string> lines{fmt::format("{}:{}", one.file, one.line)};
+  for (std::string& place : one.also) {
+    place.resize(place.rfind(':'));
+    if (std::find(lines.begin(), lines.end(), place) == lines.end()) lines.push_back(std::move(place));
+  }
+  one.also.assign(lines.begin() + 1, lines.end());
+}
+
 // The declarations of a script that is the scenario itself.
 tl::expected<std::string, std::vector<scenario::Diagnostic>> described_script(const scenario::Sources& sources,
                                                                               const Machine& machine,
@@ -381,11 +392,8 @@ tl::expected<plan::Bundled, ScenarioTrouble> bundle_of(const Scenario& from, con
   }
   auto bundled = plan::bundle_scenario(std::move(sources));
   if (!bundled) {
-    // Declarations of a program have a line, but no column.
     for (scenario::Diagnostic& one : bundled.error()) {
-      if (!described) break;
-      one.column = 0;
-      for (std::string& place : one.also) place.resize(place.rfind(':'));
+      if (described) forget_column(one);
     }
     return wrong_scenario(name, std::move(bundled.error()));
   }

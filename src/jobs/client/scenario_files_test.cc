@@ -92,6 +92,21 @@ TEST(ScenarioFiles, mistakes_have_the_name_that_the_text_was_given) {
   EXPECT_THAT(bundled.error().error.message, HasSubstr("folder/shop.yaml: 1 error"));
 }
 
+TEST(ScenarioFiles, a_mistake_in_a_script_has_each_line_once) {
+  Scenario scenario = text_of(
+      "local w = workflow('w', {vus = 1, duration = '1s'})\n"
+      "w:step('a', {http = {get = 'http://h/${x}', headers = {A = '${x}', B = '${x}'}}})\n"
+      "w:step('b', {http = {get = 'http://h/${x}', headers = {A = '${x}'}}})\n");
+  scenario.file = "shop.lua";
+  const auto bundled = bundle_of(scenario);
+  ASSERT_FALSE(bundled);
+  ASSERT_EQ(bundled.error().diagnostics.size(), 1U) << bundled.error().error.message;
+  const auto& one = bundled.error().diagnostics[0];
+  EXPECT_EQ(one.line, 2) << one.message;
+  EXPECT_EQ(one.column, 0);
+  EXPECT_EQ(one.also, std::vector<std::string>{"shop.lua:3"});
+}
+
 TEST(ScenarioFiles, what_a_scenario_names_is_looked_for_beside_it) {
   const runtime::TemporaryFolder folder;
   folder.file("body.json", "{}");

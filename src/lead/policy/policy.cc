@@ -139,7 +139,7 @@ void check_times(const Section& section, const LoopPolicy& loop) {
 }
 
 std::optional<LoopPolicy> read_loop(const Node& node, Diagnostics& diagnostics) {
-  const std::size_t before = diagnostics.size();
+  const std::size_t before = diagnostics.reported();
   LoopPolicy loop;
   loop.name = node.key;
   loop.place = node.place();
@@ -164,7 +164,7 @@ std::optional<LoopPolicy> read_loop(const Node& node, Diagnostics& diagnostics) 
   loop.guards = section.texts("guards");
   loop.command = section.text("command").value_or("");
   loop.store = read_store(section);
-  if (!poll || !ttl || diagnostics.size() != before) return std::nullopt;
+  if (!poll || !ttl || diagnostics.reported() != before) return std::nullopt;
   loop.poll_interval = *poll;
   loop.lock_ttl = *ttl;
   loop.renew_every = renew.value_or(*ttl / 3);

@@ -1,5 +1,6 @@
 // Every error of a scenario, with its exact text: testdata/errors.txt. After a change of words, run with
 // BW_UPDATE_GOLDEN=1 to write the file anew, and read the difference.
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -186,6 +187,111 @@ workflows:
   EXPECT_EQ(count_of(told, "unknown name 'nobody'"), 1u) << told;
   EXPECT_EQ(count_of(told, "shop.yaml:2:32: unknown name 'nobody'"), 1u) << told;
   EXPECT_EQ(count_of(told, "\n  also at shop.yaml:8:23, shop.yaml:9:23\n"), 1u) << told;
+}
+
+std::string workflow_of(const std::string& steps) {
+  return "workflows:\n  w:\n    vus: 1\n    duration: 1s\n    steps:\n" + steps;
+}
+
+TEST(Errors, of_one_name_say_nothing_that_fits_only_one_of_its_places) {
+  const std::string told = TestSources(workflow_of(R"yaml(
+      a:
+        http:
+          headers: {X: "${tok.b}"}
+          get: "http://h/${tok.a}"
+      b: {http: {get: "http://h/${x}${x.status}"}}
+)yaml"))
+                               .errors();
+  EXPECT_EQ(count_of(told, "shop.yaml:9:24: unknown step 'tok' in a template"), 1u) << told;
+  EXPECT_EQ(count_of(told, "\n  also at shop.yaml:10:16\n"), 1u) << told;
+  EXPECT_EQ(count_of(told, "unknown name 'x' in a template"), 1u) << told;
+  EXPECT_EQ(count_of(told, "unknown step 'x' in a template"), 1u) << told;
+}
+
+TEST(Errors, that_join_an_earlier_one_explain_others_too) {
+  const std::string base = TestSources(workflow_of(R"yaml(
+      a: {http: {get: "${BASE}/x"}}
+      b: {http: {get: "${BASE}/y"}}
+)yaml"))
+                               .errors();
+  EXPECT_EQ(count_of(base, "unknown name 'BASE'"), 1u) << base;
+  EXPECT_EQ(count_of(base, "wrong URL"), 0u) << base;
+  const std::string group = TestSources(workflow_of(R"yaml(
+      a: {http: {get: "http://h/"}, extract: &e {t: {regex: "(", group: 1}}}
+      b: {http: {get: "http://h/"}, extract: *e}
+)yaml"))
+                                .errors();
+  EXPECT_EQ(count_of(group, "is no regular expression"), 1u) << group;
+  EXPECT_EQ(count_of(group, "has no group"), 0u) << group;
+  // The second workflow has the error of the first, too, and so only its independent ones are told.
+  const std::string tags = TestSources(R"yaml(
+workflows:
+  w1: {vus: 1, duration: 1s, tags: &t {step: x}, steps: {a: {http: {get: "http://h/"}}}}
+  w2: {vus: 1, duration: 1s, tags: *t, steps: {a: {http: {get: "nowhere"}}}}
+)yaml")
+                               .errors();
+  EXPECT_EQ(count_of(tags, "shop.yaml:"), 1u) << tags;
+}
+
+TEST(Errors, of_an_order_that_is_not_known_have_no_consequence) {
+  const std::string steps = R"yaml(
+      a: {http: {get: "http://h/"}, extract: {t: {regex: "a"}}}
+      b: {after: [a], http: {get: "http://h/"}, extract: {t: {regex: "b"}}}
+)yaml";
+  for (const char* last : {R"(      c: {after: [aa], http: {get: "http://h/${t}"}})",
+                           R"(      c: {after: [aa], steps: {d: {http: {get: "http://h/${t}"}}}})",
+                           R"(      c: {after: [c], http: {get: "http://h/${t}"}})"}) {
+    const std::string told = TestSources(workflow_of(steps + last + "\n")).errors();
+    EXPECT_EQ(count_of(told, "shop.yaml:"), 1u) << told;
+    EXPECT_EQ(count_of(told, "is made by step"), 0u) << told;
+  }
+}
+
+TEST(Errors, of_steps_beyond_the_limit_do_not_make_them_unknown) {
+  std::string steps = "      a: {after: [s1500], http: {get: 'http://h/${s1500.body}'}}\n";
+  for (int i = 0; i < 1'600; ++i) steps += "      s" + std::to_string(i) + ": {http: {get: 'http://h/'}}\n";
+  const std::string other = ": {vus: 1, duration: 1s, steps: {a: {http: {get: 'http://h/'}}}}\n";
+  std::string text = workflow_of(steps) + "  y" + other;
+  text.insert(text.find("  w:"), "  x: {depends: [y], " + other.substr(3));
+  const std::string told = TestSources(text).errors();
+  EXPECT_EQ(count_of(told, "shop.yaml:"), 1u) << told;
+  EXPECT_EQ(count_of(told, "the scenario is too large"), 1u) << told;
+}
+
+TEST(Errors, of_a_misspelt_work_are_told_once) {
+  const std::string told = TestSources(workflow_of(R"yaml(
+      login: {htp: {get: "http://h/"}}
+      b: {after: [login], http: {get: "http://h/${login.body}"}}
+)yaml"))
+                               .errors();
+  EXPECT_EQ(count_of(told, "shop.yaml:"), 1u) << told;
+  EXPECT_EQ(count_of(told, "unknown key 'htp'"), 1u) << told;
+}
+
+// With a search among all names for each mention, it takes minutes.
+TEST(Errors, of_names_among_thousands_are_found_soon) {
+  std::string sets;
+  for (int i = 0; i < 9'000; ++i) sets += "somename" + std::to_string(i) + "xyz: v, ";
+  std::string one;
+  std::string different;
+  for (int i = 0; i < 20'000; ++i) one += "${nobodyhasthis}";
+  std::string unread = "    foo: [nobodyhasthis";
+  for (int i = 0; i < 2'000; ++i) {
+    different += "${nobodyhas" + std::to_string(i) + "}";
+    unread += ", nobodyhas" + std::to_string(i);
+  }
+  const std::string set = "      s: {action: {set: {" + sets + "last: v}}}\n";
+  for (const std::string& body : {one, different}) {
+    // With the second, what is misspelt may be what makes the values.
+    for (const std::string& wrong : {std::string(), unread + "]\n"}) {
+      std::string text =
+          workflow_of(set + "      a: {after: [s], http: {post: 'http://h/', body: \"" + body + "\"}}\n");
+      text.insert(text.find("    steps:"), wrong);
+      const auto begin = std::chrono::steady_clock::now();
+      EXPECT_NE(TestSources(text).errors(), "");
+      EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
+    }
+  }
 }
 
 TEST(Errors, limits_hold_for_what_is_generated) {

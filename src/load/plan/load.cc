@@ -50,7 +50,9 @@ void check_sets(const scenario::Sources& sources, const std::vector<std::string>
     } else if (!environment.declares(name) && !mentioned(name)) {
       diagnostics.add(
           {}, {.message = fmt::format("--set {}: the scenario mentions no such name", scenario::in_quotes(name)),
-               .hint = scenario::did_you_mean(name, environment.declared())});
+               .complete = [&](scenario::Diagnostics::Problem& problem) {
+                 problem.hint = scenario::did_you_mean(name, environment.declared());
+               }});
     }
   }
 }

@@ -99,10 +99,11 @@ Environment Environment::resolve(const Node* env, const Sources& sources, Diagno
     } else if (auto text = replace(entry.text, lookup)) {
       value = std::move(*text);
     } else if (text.error().code == Errc::kNotFound) {
-      const auto names = out.names();
       diagnostics.add(entry.mark, {.message = fmt::format("unknown name {} in 'env'", in_quotes(text.error().message)),
                                    .expected = "an environment variable, a --set name or an entry above this one",
-                                   .hint = did_you_mean(text.error().message, names)});
+                                   .complete = [&](Diagnostics::Problem& problem) {
+                                     problem.hint = did_you_mean(text.error().message, out.names());
+                                   }});
     } else {
       diagnostics.add(entry.mark, {.message = text.error().message, .found = describe(entry)});
     }

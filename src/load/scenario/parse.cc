@@ -63,7 +63,15 @@ void parse_workflows(const Section& file, Scenario& scenario) {
   }
   std::size_t steps = 0;
   std::size_t checks = 0;
+  bool too_large = false;
   for (const Node* node : in_order(file, *workflows)) {
+    if (too_large) {
+      // Not read, but no unknown workflow.
+      note_unread(*node, reading);
+      scenario.workflows.emplace_back().name = {node->key, node->key_mark};
+      scenario.workflows.back().is_sound = false;
+      continue;
+    }
     const bool is_frame = node == file.find("setup") || node == file.find("teardown");
     scenario.workflows.push_back(parse_workflow(*node, is_frame, reading));
     const Workflow& workflow = scenario.workflows.back();
@@ -72,12 +80,13 @@ void parse_workflows(const Section& file, Scenario& scenario) {
       checks += step.checks.size();
       if (const auto* code = std::get_if<Code>(&step.work)) steps += code->requests.size();
     }
-    if (steps <= kMaxSteps && checks <= kMaxChecks) continue;
+    too_large = steps > kMaxSteps || checks > kMaxChecks;
+    if (!too_large) continue;
+    scenario.workflows.back().is_sound = false;  // it may have steps that were not read
     reading.diagnostics.add(
         node->place(), {.message = "the scenario is too large",
                         .expected = fmt::format("at most {} steps, with the names of their requests, and {} checks",
                                                 kMaxSteps, kMaxChecks)});
-    return;
   }
 }
 

@@ -94,7 +94,7 @@ void parse_work(const Section& section, Step& step) {
   } else if (section.find("metric") != nullptr) {
     step.work = std::vector<Pair>();
   } else {
-    if (section.has_later()) return;
+    if (section.has_later() || section.has_unknown()) return;  // that may be its work, misspelt
     reading.diagnostics.add(step.name.mark,
                             {.message = section.where() + " does nothing", .expected = scenario::one_of(kAllWorks)});
     return;
@@ -274,8 +274,11 @@ void parse_list(const Node& steps, const std::string& what, std::optional<uint16
     return;
   }
   for (const Node& step : steps.items) {
-    if (workflow.steps.size() > kMaxSteps) return;  // reported for the scenario as a whole
-    parse_step(step, holder, workflow, reading);
+    if (workflow.steps.size() > kMaxSteps) {  // reported for the scenario as a whole
+      note_unread(step, reading);
+    } else {
+      parse_step(step, holder, workflow, reading);
+    }
   }
 }
 

@@ -360,7 +360,7 @@ void measure_nothing(Workflow& workflow) {
 }  // namespace
 
 Workflow parse_workflow(const Node& node, bool is_frame, Reading& reading) {
-  const std::size_t problems = reading.diagnostics.size();
+  const std::size_t problems = reading.diagnostics.reported();
   Workflow workflow;
   workflow.is_sound = false;
   workflow.name = {node.key, node.key_mark};
@@ -381,7 +381,7 @@ Workflow parse_workflow(const Node& node, bool is_frame, Reading& reading) {
   workflow.keeps_cookies = section.boolean("keep_cookies").value_or(false);
   workflow.keeps_connections = section.boolean("keep_connections").value_or(true);
   workflow.timeout = parse_timeout(section);
-  workflow.is_sound = reading.diagnostics.size() == problems;
+  workflow.is_sound = reading.diagnostics.reported() == problems;
   return workflow;
 }
 

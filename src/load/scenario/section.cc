@@ -61,7 +61,9 @@ std::optional<Text> read_constant(const Node& node, const std::string& what, Rea
   reading.diagnostics.add(node.mark,
                           {.message = fmt::format("{} mentions {}, which is no constant", what, in_quotes(name)),
                            .expected = "a name from 'env' or --set",
-                           .hint = did_you_mean(name, reading.environment.names())});
+                           .complete = [&](Diagnostics::Problem& problem) {
+                             problem.hint = did_you_mean(name, reading.environment.names());
+                           }});
   return std::nullopt;
 }
 

@@ -66,6 +66,8 @@ class Section {
 
   // The value of the key, by its name or by its alias.
   const Node* find(std::string_view key) const;
+  // It has an unknown key, which was reported.
+  bool has_unknown() const { return has_unknown_; }
   // It has a key that is not available in this version, which was reported.
   bool has_later() const { return has_later_; }
 

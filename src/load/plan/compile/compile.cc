@@ -129,7 +129,9 @@ class Dependencies {
                                            in_quotes(source_.workflows[self].name.text), what, in_quotes(name.text)),
                     .found = in_quotes(name.text),
                     .expected = scenario::one_of(others),
-                    .hint = scenario::did_you_mean(name.text, others)});
+                    .complete = [&](scenario::Diagnostics::Problem& problem) {
+                      problem.hint = scenario::did_you_mean(name.text, others);
+                    }});
     return std::nullopt;
   }
 
@@ -390,7 +392,10 @@ void compile_workflow(const scenario::Workflow& source, Compiling& compiling, Pl
   }
   out.is_teardown = source.is_teardown;
   Scope scope(source, dag, compiling.data, compiling.reading, out);
-  for (std::size_t i = 0; i < source.steps.size(); ++i) compile_step(source.steps[i], scope, i, compiling, plan, out);
+  for (std::size_t i = 0; i < source.steps.size(); ++i) {
+    if (compiling.reading.diagnostics.full()) return;
+    compile_step(source.steps[i], scope, i, compiling, plan, out);
+  }
   compile_flow(source, dag, plan, out);
   TemplateMaker templates(scope, {source.steps.size()}, compiling.reading, compiling.plan_bytes);
   for (std::size_t i = 0; i < source.provides.size(); ++i) {
@@ -445,6 +450,7 @@ Plan compile(const scenario::Scenario& source, const scenario::Sources& sources,
     reading.diagnostics.take_independent_only(!shared_is_sound || !workflow.is_sound);
     compile_workflow(workflow, compiling, plan, plan.workflows[i]);
     reading.diagnostics.take_independent_only(false);
+    if (reading.diagnostics.full()) return plan;  // of no use
     all_sound = all_sound && workflow.is_sound;
   }
   plan.tokens = std::move(compiling.tokens);

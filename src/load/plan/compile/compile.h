@@ -19,8 +19,6 @@
 
 namespace bellwether::plan {
 
-// One step of a scenario as one step of a plan.
-
 // The common state of compiling.
 struct Compiling {
   const scenario::Scenario& source;
@@ -46,7 +44,7 @@ CodeCall compile_code(const scenario::Code& code, const Scope& scope, std::size_
 
 // The scenario's own metrics.
 void compile_metrics(const scenario::Scenario& source, scenario::Reading& reading, Plan& plan);
-// The parts of a request (compile_http.cc has the rest).
+
 // The content of a file, or nothing when that was reported.
 std::optional<std::string> read_file(const scenario::Text& path, uint64_t bytes_max, Compiling& compiling);
 // The credentials of the step, or of the defaults: a header, or its source.

@@ -1,4 +1,4 @@
-// The bodies of requests.
+// The bodies of requests, and the steps in code with their programs.
 #include <algorithm>
 #include <fnmatch.h>
 

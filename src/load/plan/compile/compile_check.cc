@@ -1,3 +1,4 @@
+// Checks, conditions, extracts, and the records of metrics.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -16,8 +17,6 @@
 namespace bellwether::plan {
 
 namespace {
-
-// Validates the patterns that the user wrote, before the run.
 
 // What is wrong with the pattern, and in which part.
 std::string pattern_problem(const re2::RE2& pattern) {
@@ -294,10 +293,10 @@ Extract compile_extract(const scenario::Extraction& extraction, SlotId slot, sce
     case scenario::ExtractSource::kRegex: {
       out.source = Extract::Source::kRegex;
       out.pattern = extraction.argument.text;
-      const std::size_t problems = reading.diagnostics.size();
+      const std::size_t problems = reading.diagnostics.reported();
       const uint16_t groups = compile_pattern(out.pattern, extraction.argument.mark, reading);
       out.group = static_cast<uint16_t>(extraction.group.value_or(groups > 0 ? 1 : 0));
-      if (out.group > groups && reading.diagnostics.size() == problems) {
+      if (out.group > groups && reading.diagnostics.reported() == problems) {
         reading.diagnostics.add(extraction.argument.mark,
                                 {.message = fmt::format("{} has no group {}", in_quotes(out.pattern), out.group),
                                  .expected = fmt::format("a group from 0 (the whole match) to {}", groups),

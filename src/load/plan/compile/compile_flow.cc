@@ -1,3 +1,4 @@
+// The orders of steps: what begins first, what follows, and how many can run at once.
 #include <algorithm>
 #include <utility>
 #include <vector>

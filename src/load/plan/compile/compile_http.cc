@@ -1,4 +1,4 @@
-// The credentials of requests.
+// The requests of steps: URLs, headers, credentials and their tokens, TLS, proxies, retries.
 #include <algorithm>
 
 #include "core/base/bytes.h"
@@ -286,10 +286,10 @@ HttpCall compile_base_call(TemplateMaker& templates, Compiling& compiling) {
 HttpCall compile_http(const scenario::Http& http, TemplateMaker& templates, Compiling& compiling) {
   HttpCall call;
   call.method = http.method;
-  const std::size_t problems = compiling.reading.diagnostics.size();
+  const std::size_t problems = compiling.reading.diagnostics.reported();
   call.url = templates.make(http.url, Place::kUrl);
   const std::string meant = with_constants(call.url);
-  const bool is_whole = compiling.reading.diagnostics.size() == problems;
+  const bool is_whole = compiling.reading.diagnostics.reported() == problems;
   const std::optional<scenario::Text>& base = compiling.source.http.base;
   const Status completed = complete_url(call.url, base ? std::string_view(base->text) : std::string_view());
   if (!completed && is_whole) {

@@ -61,8 +61,10 @@ void Dag::connect(const std::vector<Node>& nodes, const Words& words, const scen
                                              (is_there ? ", which is in another list of steps" : words.unknown),
                                   .found = in_quotes(name.text),
                                   .expected = scenario::one_of(others),
-                                  .hint = scenario::did_you_mean(name.text, others),
-                                  .is_independent = !reading.unread.contains(name.text)});
+                                  .is_independent = !reading.unread.contains(name.text),
+                                  .complete = [&](Diagnostics::Problem& problem) {
+                                    problem.hint = scenario::did_you_mean(name.text, others);
+                                  }});
     }
   }
 }
@@ -105,6 +107,14 @@ std::vector<uint16_t> Dag::held_by(std::optional<uint16_t> holder) const {
 bool Dag::before(std::size_t first, std::size_t second) const {
   const auto [earlier, later] = apart(first, second);
   return has_cycle_ || unclear_[later] || before_[later][earlier];
+}
+
+bool Dag::is_clear(std::size_t step) const {
+  if (has_cycle_ || unclear_[step]) return false;
+  for (auto holder = holders_[step]; holder; holder = holders_[*holder]) {
+    if (unclear_[*holder]) return false;
+  }
+  return true;
 }
 
 // A holder is in the list before those that it holds.

@@ -29,6 +29,8 @@ class Dag {
   // Whether step `first` has always ended when step `second` begins. True after an unknown name in `after` of the
   // second: that may be the first, misspelt.
   bool before(std::size_t first, std::size_t second) const;
+  // What `step` comes after is known: no unknown name in `after`, and no cycle, makes before() true for it.
+  bool is_clear(std::size_t step) const;
   // The steps with the same holder that are or hold these two. The same one: one of the two holds the other.
   std::pair<uint16_t, uint16_t> apart(std::size_t first, std::size_t second) const;
 

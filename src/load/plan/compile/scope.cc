@@ -51,6 +51,12 @@ tl::unexpected<Problem> independent(Problem problem) {
   return tl::unexpected(std::move(problem));
 }
 
+// A name near to this one, before any other hint.
+void suggest(std::string_view name, scenario::Names names, Problem& problem) {
+  std::string hint = scenario::did_you_mean(name, names);
+  if (!hint.empty()) problem.hint = std::move(hint);
+}
+
 Piece literal_piece(std::string text) {
   Piece piece;
   piece.literal = std::move(text);
@@ -127,7 +133,9 @@ SlotId Scope::slot_of(std::size_t step, std::string_view name) const {
 }
 
 // A name of another workflow may have another meaning.
-std::string Scope::subject_of(std::string_view name) const { return fmt::format("{} {}", source_.name.text, name); }
+std::string Scope::subject_of(std::string_view kind, std::string_view name) const {
+  return fmt::format("{} {} {}", source_.name.text, kind, name);
+}
 
 Scope::Resolved Scope::resolve(std::string_view expression, Moment at) {
   if (auto call = parse_transform(expression)) {
@@ -157,7 +165,7 @@ Scope::Resolved Scope::resolve(std::string_view expression, Moment at) {
   for (std::size_t i = 0; i < source_.steps.size(); ++i) {
     if (source_.steps[i].name.text == before_dot) return resolve_part(i, expression.substr(dot + 1), at);
   }
-  return unknown_head(before_dot, expression, at);
+  return unknown_head(before_dot, at);
 }
 
 // The round of the innermost step that repeats, the step itself included.
@@ -174,21 +182,22 @@ Scope::Resolved Scope::resolve_repeat(Moment at) {
   return slot_piece(*index);
 }
 
-Scope::Resolved Scope::unknown_head(std::string_view head, std::string_view expression, Moment at) const {
-  std::vector<std::string_view> names;
-  for (std::size_t i = 0; i < source_.steps.size(); ++i) {
-    if (i != at.step || at.ended) names.push_back(source_.steps[i].name.text);
-  }
-  for (const DataSource& data : data_) names.push_back(data.source->name.text);
-  const std::string expected = scenario::one_of(names);
-  names.push_back(scenario::kFakePrefix);
-  return tl::unexpected(
-      Problem{.message = fmt::format("{}{} in ${{{}}}", data_.empty() ? "unknown step " : "unknown step or data ",
-                                     in_quotes(head), expression),
-              .expected = expected,
-              .hint = scenario::did_you_mean(head, names),
-              .subject = subject_of(head),
-              .is_independent = is_surely_unknown(head)});
+Scope::Resolved Scope::unknown_head(std::string_view head, Moment at) const {
+  const auto complete = [this, head = std::string(head), at](Problem& problem) {
+    std::vector<std::string_view> names;
+    for (std::size_t i = 0; i < source_.steps.size(); ++i) {
+      if (i != at.step || at.ended) names.push_back(source_.steps[i].name.text);
+    }
+    for (const DataSource& data : data_) names.push_back(data.source->name.text);
+    problem.expected = scenario::one_of(names);
+    names.push_back(scenario::kFakePrefix);
+    suggest(head, names, problem);
+  };
+  return tl::unexpected(Problem{
+      .message = fmt::format("unknown {} {} in a template", data_.empty() ? "step" : "step or data", in_quotes(head)),
+      .subject = subject_of("step", head),
+      .is_independent = is_surely_unknown(head),
+      .complete = complete});
 }
 
 // The text after the name of the data: a column of CSV, or the path of a member. Empty: the row as a whole, which is no
@@ -249,6 +258,7 @@ Scope::Resolved Scope::resolve_transform(const TransformCall& call, Moment at) {
     }
     out.hash = static_cast<HashKind>(name - std::begin(scenario::kHashNames));
   }
+  std::size_t bytes = 0;
   for (std::size_t i = has_key ? 1 : 0; i < call.arguments.size(); ++i) {
     Template& to = has_key && i == 1 ? out.key : out.value;
     Piece piece = literal_piece(call.arguments[i].text);
@@ -260,9 +270,8 @@ Scope::Resolved Scope::resolve_transform(const TransformCall& call, Moment at) {
       }
       piece = std::move(*resolved);
     }
+    bytes += piece.literal.size();
     append_piece(to, std::move(piece), Place::kText);
-    std::size_t bytes = 0;
-    for (const Piece& one : to.pieces) bytes += one.literal.size();
     if (bytes > kMaxTransformText) return wrong("the constant values of a function are too long");
   }
   if (out.key.constant() && out.value.constant()) {
@@ -292,6 +301,8 @@ Scope::Resolved Scope::resolve_name(std::string_view name, Moment moment) const 
     any = &variable;
     if (!before(variable.step, moment)) continue;
     if (visible != nullptr) {
+      // One of the two need not be before it.
+      if (moment.step < source_.steps.size() && !dag_.is_clear(moment.step)) break;
       const std::string& first = source_.steps[visible->step].name.text;
       const std::string& second = source_.steps[variable.step].name.text;
       return tl::unexpected(Problem{.message = fmt::format("{} is made by step {} and by step {}", in_quotes(name),
@@ -309,14 +320,17 @@ Scope::Resolved Scope::resolve_name(std::string_view name, Moment moment) const 
 Scope::Resolved Scope::resolve_element(std::string_view name, std::string_view which) const {
   const Use* use = find_use(name);
   if (use == nullptr) {
-    std::vector<std::string_view> lists;
-    for (const Use& one : out_.uses) {
-      if (one.is_list) lists.push_back(one.name);
-    }
+    const auto complete = [this, name = std::string(name)](Problem& problem) {
+      std::vector<std::string_view> lists;
+      for (const Use& one : out_.uses) {
+        if (one.is_list) lists.push_back(one.name);
+      }
+      if (!lists.empty()) problem.expected = scenario::one_of(lists);
+      suggest(name, lists, problem);
+    };
     return tl::unexpected(Problem{.message = fmt::format("{} is no list, and has no [{}]", in_quotes(name), which),
-                                  .expected = lists.empty() ? std::string() : scenario::one_of(lists),
-                                  .hint = scenario::did_you_mean(name, lists),
-                                  .is_independent = is_surely_unknown(name)});
+                                  .is_independent = is_surely_unknown(name),
+                                  .complete = complete});
   }
   if (!use->is_list) {
     return tl::unexpected(Problem{.message = fmt::format("{} is one value, and has no [{}]", in_quotes(name), which),
@@ -341,21 +355,23 @@ Scope::Resolved Scope::resolve_element(std::string_view name, std::string_view w
 }
 
 Scope::Resolved Scope::unknown(std::string_view name) const {
-  std::vector<std::string_view> names = reading_.environment.names();
-  for (auto at = variables_.begin(); at != variables_.end(); at = variables_.upper_bound(at->first)) {
-    names.push_back(at->first);
-  }
-  for (const Use& use : out_.uses) names.push_back(use.name);
-  names.insert(names.end(), scenario::kBuiltinNames.begin(), scenario::kBuiltinNames.end());
-  std::string hint = scenario::did_you_mean(name, names);
-  for (const scenario::BuiltinEntry& entry : scenario::kBuiltins) {
-    if (entry.name.ends_with("." + std::string(name))) hint = fmt::format("did you mean {}?", in_quotes(entry.name));
-  }
+  const auto complete = [this, name = std::string(name)](Problem& problem) {
+    std::vector<std::string_view> names = reading_.environment.names();
+    for (auto at = variables_.begin(); at != variables_.end(); at = variables_.upper_bound(at->first)) {
+      names.push_back(at->first);
+    }
+    for (const Use& use : out_.uses) names.push_back(use.name);
+    names.insert(names.end(), scenario::kBuiltinNames.begin(), scenario::kBuiltinNames.end());
+    problem.expected = scenario::one_of(names) + ", or STEP.NAME";
+    suggest(name, names, problem);
+    for (const scenario::BuiltinEntry& entry : scenario::kBuiltins) {
+      if (entry.name.ends_with("." + name)) problem.hint = fmt::format("did you mean {}?", in_quotes(entry.name));
+    }
+  };
   return tl::unexpected(Problem{.message = fmt::format("unknown name {} in a template", in_quotes(name)),
-                                .expected = scenario::one_of(names) + ", or STEP.NAME",
-                                .hint = std::move(hint),
-                                .subject = subject_of(name),
-                                .is_independent = is_surely_unknown(name)});
+                                .subject = subject_of("value", name),
+                                .is_independent = is_surely_unknown(name),
+                                .complete = complete});
 }
 
 Scope::Resolved Scope::not_before(std::size_t source, std::string_view what, std::size_t step) const {
@@ -391,17 +407,20 @@ Scope::Resolved Scope::resolve_part(std::size_t source, std::string_view part, M
                                          : std::holds_alternative<std::vector<scenario::Pair>>(maker.work) ||
                                                std::holds_alternative<scenario::Block>(maker.work);
   if (!contains(kParts, word) || is_action) {
-    std::vector<std::string_view> names;
-    if (!is_action) names.assign(kParts.begin(), kParts.end());
-    for (const auto& [name, variable] : variables_) {
-      if (variable.step == source) names.push_back(name);
-    }
+    const auto complete = [this, source, is_action, word = std::string(word)](Problem& problem) {
+      std::vector<std::string_view> names;
+      if (!is_action) names.assign(kParts.begin(), kParts.end());
+      for (const auto& [name, variable] : variables_) {
+        if (variable.step == source) names.push_back(name);
+      }
+      if (!names.empty()) problem.expected = scenario::one_of(names);
+      suggest(word, names, problem);
+    };
     return tl::unexpected(
         Problem{.message = fmt::format("step {} makes no {}", in_quotes(maker.name.text), in_quotes(word)),
-                .expected = names.empty() ? std::string() : scenario::one_of(names),
-                .hint = scenario::did_you_mean(word, names),
-                .subject = subject_of(fmt::format("{}.{}", maker.name.text, word)),
-                .is_independent = is_surely_unknown(word) && !std::holds_alternative<std::monostate>(maker.work)});
+                .subject = subject_of("part", fmt::format("{}.{}", maker.name.text, word)),
+                .is_independent = is_surely_unknown(word) && !std::holds_alternative<std::monostate>(maker.work),
+                .complete = complete});
   }
   const auto mentioned = mentions_.find({source, std::string(part)});
   if (mentioned != mentions_.end()) return slot_piece(mentioned->second);

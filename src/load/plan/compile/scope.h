@@ -60,12 +60,12 @@ class Scope {
   Resolved resolve_field(std::size_t data, std::string_view part);
   Resolved resolve_repeat(Moment at);
   Resolved resolve_transform(const TransformCall& call, Moment at);
-  Resolved unknown_head(std::string_view head, std::string_view expression, Moment at) const;
+  Resolved unknown_head(std::string_view head, Moment at) const;
   Resolved unknown(std::string_view name) const;
   // No part that was reported has it, so no such part declares it.
   bool is_surely_unknown(std::string_view name) const { return !reading_.unread.contains(name); }
-  // Of problems with this name.
-  std::string subject_of(std::string_view name) const;
+  // Of problems with this name of that kind.
+  std::string subject_of(std::string_view kind, std::string_view name) const;
   Resolved not_before(std::size_t source, std::string_view what, std::size_t step) const;
   tl::expected<Extract, scenario::Diagnostics::Problem> extract_of(std::string_view part) const;
 
