@@ -83,7 +83,7 @@ void Diagnostics::add(Mark mark, Problem problem) {
     // Of a text that several parts have.
     if (is_there && list_[i].message == problem.message && list_[i].found == problem.found) return;
   }
-  if (problem.complete) problem.complete(problem);
+  problem.complete(problem);
   places_.push_back({mark});
   subjects_.push_back(std::move(problem.subject));
   list_.push_back({.file = {},

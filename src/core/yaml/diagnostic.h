@@ -3,10 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace bellwether::yaml {
@@ -58,6 +60,25 @@ class Diagnostics {
   // "shop.yaml:12:7"
   std::string place_of(Mark mark) const;
 
+  struct Problem;
+  // Fills in the parts of a problem that take long to find. Owns the function that does so.
+  class Completion {
+   public:
+    Completion() = default;
+    template <class F>
+      requires(!std::is_same_v<F, Completion>)
+    Completion(F function)  // NOLINT(google-explicit-constructor)
+        : function_(std::make_shared<F>(std::move(function))),
+          call_([](void* called, Problem& problem) { (*static_cast<F*>(called))(problem); }) {}
+    void operator()(Problem& problem) const {
+      if (call_ != nullptr) call_(function_.get(), problem);
+    }
+
+   private:
+    std::shared_ptr<void> function_;
+    void (*call_)(void*, Problem&) = nullptr;
+  };
+
   // The parts that vary; the file is filled in.
   struct Problem {
     std::string message;
@@ -69,8 +90,7 @@ class Diagnostics {
     std::string subject = {};
     // No other fault of the file explains it.
     bool is_independent = false;
-    // Fills in the parts that take long to find. Only for a problem that is kept.
-    std::function<void(Problem&)> complete = {};
+    Completion complete = {};  // called for a problem that is kept
   };
   // A problem that is there already, at the same place with the same message and text found, is not added again.
   void add(Mark mark, Problem problem);

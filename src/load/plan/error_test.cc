@@ -223,7 +223,7 @@ TEST(Errors, that_join_an_earlier_one_explain_others_too) {
                                 .errors();
   EXPECT_EQ(count_of(group, "is no regular expression"), 1u) << group;
   EXPECT_EQ(count_of(group, "has no group"), 0u) << group;
-  // The second workflow has the error of the first, too, and so only its independent ones are told.
+  // The second workflow has the error of the first, too: of its errors, only independent ones show.
   const std::string tags = TestSources(R"yaml(
 workflows:
   w1: {vus: 1, duration: 1s, tags: &t {step: x}, steps: {a: {http: {get: "http://h/"}}}}
