@@ -1,6 +1,5 @@
 // Every error of a scenario, with its exact text: testdata/errors.txt. After a change of words, run with
 // BW_UPDATE_GOLDEN=1 to write the file anew, and read the difference.
-#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -268,8 +267,8 @@ TEST(Errors, of_a_misspelt_work_are_told_once) {
   EXPECT_EQ(count_of(told, "unknown key 'htp'"), 1u) << told;
 }
 
-// With a search among all names for each mention, it takes minutes.
-TEST(Errors, of_names_among_thousands_are_found_soon) {
+// With a search among all names for each mention, it does not end within the limit of tests.
+TEST(Errors, of_names_among_thousands_are_found) {
   std::string sets;
   for (int i = 0; i < 9'000; ++i) sets += "somename" + std::to_string(i) + "xyz: v, ";
   std::string one;
@@ -287,9 +286,7 @@ TEST(Errors, of_names_among_thousands_are_found_soon) {
       std::string text =
           workflow_of(set + "      a: {after: [s], http: {post: 'http://h/', body: \"" + body + "\"}}\n");
       text.insert(text.find("    steps:"), wrong);
-      const auto begin = std::chrono::steady_clock::now();
       EXPECT_NE(TestSources(text).errors(), "");
-      EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
     }
   }
 }

@@ -94,8 +94,6 @@ TEST(LoadInclude, what_is_wrong_in_a_file_names_that_file) {
             "load/common/more/inner.yaml:3:10: wrong value of 'vus' in workflow 'w'\n"
             "  found: 'many'\n"
             "  expected: a whole number from 1 to 1000000\n"
-            "load/common/more/inner.yaml:5:13: step 'w.a' does nothing\n"
-            "  expected: one of http, lua, native, action, steps, choose, metric\n"
             "load/common/more/inner.yaml:5:17: unknown key 'htp' in step 'w.a'\n"
             "  expected: one of after, if, repeat, weight, steps, choose, http, lua, native, action, check, "
             "extract, think, on_error, tags, "
