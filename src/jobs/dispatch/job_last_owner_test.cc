@@ -32,6 +32,13 @@ AssignmentRecord assignment_of(uint32_t id, PartRange parts, AssignmentState sta
   assignment.streams = streams;
   return assignment;
 }
+// Two users share 20,000 iterations.
+WorkflowSpec counted_spec() {
+  WorkflowSpec spec = load_spec("browse", kMinute);
+  spec.vus = 2;
+  spec.counted = plan::Iterations{.vus = 2, .iterations = 20'000};
+  return spec;
+}
 AssignmentRecord ended_assignment(uint32_t id, PartRange parts, uint64_t from = 0) {
   AssignmentRecord assignment = assignment_of(id, parts, AssignmentState::kRunning);
   assignment.from = from;
@@ -115,10 +122,7 @@ TEST(JobLastOwner, ALossWaitsForTheClockOfTheRun) {
   AssignmentRecord dead = assignment_of(1, {0, 1, 2}, AssignmentState::kRunning);
   dead.iterations = 10'000;
   const AssignmentRecord runs = assignment_of(2, {1, 1, 2}, AssignmentState::kRunning);
-  WorkflowSpec spec = load_spec("browse", kMinute);
-  spec.vus = 2;
-  spec.counted = plan::Iterations{.vus = 2, .iterations = 20'000};
-  JobKernel job({spec}, JobRules(), running_record(2, {dead, runs}), Prng(1));
+  JobKernel job({counted_spec()}, JobRules(), running_record(2, {dead, runs}), Prng(1));
   JobEffects out;
   const Instant now = Instant::from_ns(100'000'000'000);
   job.iterated(dead.id, {.ended = 50, .begun = 50, .pace = 10});
@@ -154,10 +158,7 @@ TEST(JobLastOwner, AnEndOfWhichAllIsCountedWaitsForTheClockOfTheRun) {
   dead.iterations = 10'000;
   dead.end = AssignmentEnd{AssignmentOutcome::kLost, "killed", 5, Duration::seconds(5)};
   const AssignmentRecord runs = assignment_of(2, {1, 1, 2}, AssignmentState::kRunning);
-  WorkflowSpec spec = load_spec("browse", kMinute);
-  spec.vus = 2;
-  spec.counted = plan::Iterations{.vus = 2, .iterations = 20'000};
-  JobKernel job({spec}, JobRules(), running_record(2, {dead, runs}), Prng(1));
+  JobKernel job({counted_spec()}, JobRules(), running_record(2, {dead, runs}), Prng(1));
   JobEffects out;
   job.iterated(dead.id, {.ended = 50, .begun = 50, .pace = 10});
   job.adopt(kAdopted, Duration::seconds(5), {{dead.id, 4}, {runs.id, 5}}, out);
