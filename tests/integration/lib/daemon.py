@@ -221,11 +221,18 @@ class Daemon:
 
     # --- tools ---
 
-    def run(self, *command, input=None, check=True, seconds=PATIENCE):
-        """Runs a program as this server's user and gives what it printed, without the last line's end."""
-        done = subprocess.run(self.as_user(command), cwd=self.folder, env=self.environment(), input=input, text=True,
-                              stdin=None if input is not None else subprocess.DEVNULL, capture_output=True,
-                              timeout=seconds)
+    def run(self, *command, input=None, check=True, seconds=PATIENCE, transient=()):
+        """Runs a program as this server's user and gives what it printed, without the last line's end.
+
+        It is run again while it fails with one of the `transient` errors.
+        """
+        def once():
+            done = subprocess.run(self.as_user(command), cwd=self.folder, env=self.environment(), input=input,
+                                  text=True, stdin=None if input is not None else subprocess.DEVNULL,
+                                  capture_output=True, timeout=seconds)
+            return None if done.returncode != 0 and any(error in done.stderr for error in transient) else done
+
+        done = until(f"an end of {command} without {transient}", once)
         if check and done.returncode != 0:
             raise AssertionError(self.complaint(f"{command} ended with {done.returncode}: {done.stdout}{done.stderr}"))
         return done.stdout.rstrip("\n") if check else done

@@ -4,6 +4,8 @@ import json
 
 from .daemon import Daemon, free_port, start_all, until
 
+TRANSIENT = ("request timed out", "leader changed", "no leader", "deadline exceeded")  # of a command that failed
+
 
 class Etcd(Daemon):
     """One member; by default the only one. `certificate`: as of Redis. `quota`: bytes its database may have."""
@@ -60,13 +62,18 @@ class Etcd(Daemon):
         self.data.mkdir(mode=0o700, exist_ok=True)
 
     def etcdctl(self, *arguments, check=True, input=None, everyone=True):
-        """What etcdctl prints. It talks to all members that run (`everyone`), or to this one."""
-        return self.run(*self.client(everyone), *arguments, check=check, input=input)
+        """What etcdctl prints. It talks to all members that run (`everyone`), or to this one.
+
+        Members of a busy machine lose their leader for a moment; what may be done twice is done again then.
+        """
+        transient = TRANSIENT if check and arguments[0] in ("get", "put", "del") else ()
+        return self.run(*self.client(everyone), *arguments, check=check, input=input, transient=transient)
 
     def client(self, everyone=True):
         """The beginning of an etcdctl command, for tests that start one themselves."""
         ends = [member.origin for member in self.members if member.runs()] if everyone else []
-        command = ["etcdctl", "--endpoints", ",".join(ends) or self.origin]
+        command = ["etcdctl", "--dial-timeout", "30s", "--command-timeout", "60s", "--endpoints",
+                   ",".join(ends) or self.origin]
         if self.certificate:
             certificate, key, authority = self.certificate
             command += ["--cacert", authority]
