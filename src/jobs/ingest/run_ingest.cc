@@ -13,6 +13,7 @@ namespace bellwether::ingest {
 namespace {
 
 constexpr Duration kSecond = Duration::seconds(1);
+constexpr std::size_t kMaxAmendments = 16;  // that wait; those of a worker that was cut off for long may be many
 
 }  // namespace
 
@@ -58,25 +59,31 @@ Result<WindowIngest::Verdict> WindowIngest::apply(Instant now, StreamId stream, 
   const uint64_t second = of.from + first - 1;
   if (second < closed_upto_) {
     BW_PROBE("ingest: a closed second is amended");
-    Closed late{metrics::Window(shape_), true};
-    late.window.merge(window);
-    late.window.second = second;
-    ready_.push_back(std::move(late));
+    merge(amendments_, second, now, window);
     return Verdict::kApplied;
   }
-  auto at = open_.find(second);
-  if (at == open_.end()) {
-    Open fresh{metrics::Window(shape_), now};
-    fresh.window.second = second;
-    at = open_.emplace(second, std::move(fresh)).first;
-  }
-  at->second.window.merge(window);
-  at->second.bytes += bytes;
+  merge(open_, second, now, window).bytes += bytes;
   open_bytes_ += bytes;
   while (open_.size() > settings_.open_seconds_most || open_bytes_ > settings_.open_bytes_most) {
     close_upto(open_.begin()->first);
   }
   return Verdict::kApplied;
+}
+
+WindowIngest::Open& WindowIngest::merge(std::map<uint64_t, Open>& into, uint64_t second, Instant now,
+                                        const metrics::Window& window) {
+  auto at = into.find(second);
+  if (at == into.end()) {
+    at = into.emplace(second, Open{metrics::Window(shape_), now}).first;
+    at->second.window.second = second;
+  }
+  at->second.window.merge(window);
+  return at->second;
+}
+
+void WindowIngest::amend_now() {
+  for (auto& [second, amendment] : amendments_) ready_.push_back({std::move(amendment.window), true});
+  amendments_.clear();
 }
 
 // From the last one on: streams that begin together mostly report in their order, so the last one decides soon.
@@ -103,6 +110,7 @@ std::vector<WindowIngest::Closed> WindowIngest::take(Instant now) {
     close_upto(at->first);
     break;
   }
+  if (amendments_due() <= now) amend_now();
   return std::exchange(ready_, {});
 }
 
@@ -112,7 +120,14 @@ Instant WindowIngest::next_deadline() const {
     if (told_by_all(second)) return Instant();
     next = std::min(next, open.told + settings_.patience);
   }
-  return next;
+  return std::min(next, amendments_due());
+}
+
+Instant WindowIngest::amendments_due() const {
+  if (amendments_.size() > kMaxAmendments) return {};
+  Instant due = Instant::never();
+  for (const auto& [second, amendment] : amendments_) due = std::min(due, amendment.told + settings_.together);
+  return due;
 }
 
 uint64_t WindowIngest::applied(StreamId stream) const {
@@ -132,7 +147,7 @@ std::map<StreamId, uint64_t> WindowIngest::applied() const {
 }
 
 WindowIngest::State WindowIngest::save() const {
-  check(ready_.empty(), "what is closed has been taken before a book is saved");
+  check(ready_.empty() && amendments_.empty(), "what is closed has been taken before a book is saved");
   State state;
   for (const auto& [id, stream] : streams_) {
     state.streams.push_back({id, stream.from, stream.applied, stream.ended, false, stream.iterated});
@@ -209,7 +224,7 @@ const Message& message_of<IngestSnapshot>() {
 namespace bellwether::ingest {
 
 RunIngest::RunIngest(const plan::Plan& plan, WindowIngest::Settings settings)
-    : shape_(aggregate::shape_of(plan)), book_(shape_, settings), totals_(plan) {}
+    : book_(aggregate::shape_of(plan), settings), report_(aggregate::shape_of(plan)), totals_(plan) {}
 
 Status RunIngest::open(StreamId stream, uint64_t from) {
   if (book_.knows(stream)) return {};
@@ -223,13 +238,13 @@ void RunIngest::close(StreamId stream) {
 
 Result<RunIngest::Heard> RunIngest::hear(Instant now, StreamId stream, uint64_t first, uint64_t last,
                                          std::string_view window) {
-  BW_TRY(const auto decoded, decode_window(window, shape_));
+  BW_RETURN_IF_ERROR(decode_window_into(report_, window));
   if (closed_.contains(stream)) {
     if (last <= book_.applied(stream)) return Heard::kKnown;
-    for (const metrics::StepWindow& step : decoded.steps) excess_ += step.count;
+    for (const metrics::StepWindow& step : report_.steps) excess_ += step.count;
     return Heard::kExcess;
   }
-  BW_TRY(const auto verdict, book_.apply(now, stream, first, last, decoded, window.size()));
+  BW_TRY(const auto verdict, book_.apply(now, stream, first, last, report_, window.size()));
   switch (verdict) {
     case WindowIngest::Verdict::kApplied:
       ++told_.windows;
@@ -249,6 +264,7 @@ bool RunIngest::settle(Instant now) {
 
 void RunIngest::finish(Instant now) {
   for (const auto& [stream, applied] : book_.applied()) close(stream);
+  book_.amend_now();
   settle(now);
 }
 
@@ -274,6 +290,7 @@ std::vector<const RunIngest::Second*> RunIngest::news_since(uint64_t seconds) co
 }
 
 Result<std::string> RunIngest::save(Instant now) {
+  book_.amend_now();
   settle(now);
   BW_TRY(auto totals, encode_totals(totals_.save()));
   WindowIngest::State state = book_.save();
@@ -304,7 +321,7 @@ Result<RunIngest> RunIngest::restore(Instant now, const plan::Plan& plan, std::s
   ingest.excess_ = copy.excess;
   std::vector<WindowIngest::OpenSecond> open;
   for (const std::string& one : copy.open) {
-    BW_TRY(auto window, decode_window(one, ingest.shape_));
+    BW_TRY(auto window, decode_window(one, ingest.report_.shape()));
     open.push_back({std::move(window), one.size()});
   }
   for (const WindowIngest::StreamState& one : copy.streams) {

@@ -31,7 +31,8 @@ using StreamId = StrongId<struct StreamTag, uint32_t>;
 //
 // A second of the run is closed when every open stream has reported it, or when its first report has waited for
 // `patience`. Closed seconds come in rising order, one each. A later report of a closed second, from a worker that was
-// cut off for a while, amends it.
+// cut off for a while, amends it. Amendments of one second that come within `together` are one: when an owner falls
+// behind, each report of many workers would otherwise cost as much as a second.
 //
 // An applied second is not yet durable: the owner copies its ingest to other nodes from time to time, with applied(),
 // and then informs the workers. Until then they keep what they sent (outbox.h).
@@ -41,6 +42,7 @@ class WindowIngest {
  public:
   struct Settings {
     Duration patience = Duration::millis(1500);
+    Duration together = Duration::millis(250);
     std::size_t streams_most = 16'384;
     // Limits of unclosed seconds and of the bytes of their reports; beyond them the oldest is closed at once.
     std::size_t open_seconds_most = 600;
@@ -72,6 +74,8 @@ class WindowIngest {
   };
   // The seconds closed or amended by now, in the order in which they go into the totals.
   std::vector<Closed> take(Instant now);
+  // take() gives the amendments that wait for others.
+  void amend_now();
   // When take() may have more; never() while nothing waits.
   Instant next_deadline() const;
 
@@ -85,7 +89,7 @@ class WindowIngest {
   // The first second that is not closed.
   uint64_t closed_upto() const { return closed_upto_; }
 
-  // The whole state, to continue elsewhere. REQUIRES that take() has been called after the last apply().
+  // The whole state, to continue elsewhere. REQUIRES amend_now() and take() after the last apply().
   struct StreamState {
     StreamId id;
     uint64_t from = 0;
@@ -121,13 +125,17 @@ class WindowIngest {
     Instant told;  // first
     std::size_t bytes = 0;
   };
+  // Into the second of the window, or of its amendment, which is new since `now`.
+  Open& merge(std::map<uint64_t, Open>& into, uint64_t second, Instant now, const metrics::Window& window);
   bool told_by_all(uint64_t second) const;
+  Instant amendments_due() const;
   void close_upto(uint64_t second);
 
   Shape shape_;
   Settings settings_;
   std::map<StreamId, Stream> streams_;
   std::map<uint64_t, Open> open_;
+  std::map<uint64_t, Open> amendments_;  // of closed seconds
   std::size_t open_bytes_ = 0;
   uint64_t closed_upto_ = 0;
   std::vector<Closed> ready_;
@@ -219,8 +227,8 @@ class RunIngest {
   };
   void take(const WindowIngest::Closed& closed);
 
-  Shape shape_;
   WindowIngest book_;
+  metrics::Window report_;  // the last one; its memory is reused
   aggregate::Totals totals_;
   std::set<StreamId> closed_;
   uint64_t excess_ = 0;

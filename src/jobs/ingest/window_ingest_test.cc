@@ -11,6 +11,7 @@ using Verdict = WindowIngest::Verdict;
 
 constexpr StreamId kA{1};
 constexpr StreamId kB{2};
+constexpr StreamId kC{3};
 
 class WindowIngestTest : public testing::Test {
  protected:
@@ -100,7 +101,40 @@ TEST_F(WindowIngestTest, one_that_is_silent_holds_the_others_up_for_a_while_only
   now_ += Duration::millis(1);
   EXPECT_THAT(take(), ElementsAre("0:1"));
   ASSERT_TRUE(tell(kB, 1, 1, 4));
+  EXPECT_EQ(book_.next_deadline(), now_ + Duration::millis(250));
+  now_ += Duration::millis(250);
   EXPECT_THAT(take(), ElementsAre("+0:4"));
+}
+
+TEST_F(WindowIngestTest, late_reports_of_one_second_amend_it_once) {
+  for (const StreamId stream : {kA, kB, kC}) ASSERT_TRUE(book_.open(stream, 0));
+  for (uint64_t number : {1, 2}) ASSERT_TRUE(tell(kA, number, number));
+  now_ += Duration::millis(1500);
+  EXPECT_THAT(take(), ElementsAre("0:1", "1:1"));
+  ASSERT_TRUE(tell(kB, 1, 1, 4));
+  now_ += Duration::millis(249);
+  ASSERT_TRUE(tell(kC, 1, 1, 5));
+  ASSERT_TRUE(tell(kC, 2, 2, 6));
+  EXPECT_THAT(take(), ElementsAre()) << "more may come";
+  now_ += Duration::millis(1);
+  EXPECT_THAT(take(), ElementsAre("+0:9", "+1:6"));
+  EXPECT_EQ(book_.next_deadline(), Instant::never());
+  ASSERT_TRUE(tell(kB, 2, 2, 7));
+  book_.amend_now();
+  EXPECT_THAT(take(), ElementsAre("+1:7")) << "who ends the run or copies the book does not wait";
+}
+
+TEST_F(WindowIngestTest, many_late_seconds_of_a_worker_do_not_wait) {
+  ASSERT_TRUE(book_.open(kA, 0));
+  ASSERT_TRUE(book_.open(kB, 0));
+  for (uint64_t number = 1; number <= 20; ++number) ASSERT_TRUE(tell(kA, number, number));
+  now_ += Duration::millis(1500);
+  EXPECT_EQ(take().size(), 20u);
+  for (uint64_t number = 1; number <= 16; ++number) ASSERT_TRUE(tell(kB, number, number));
+  EXPECT_THAT(take(), ElementsAre());
+  ASSERT_TRUE(tell(kB, 17, 17));
+  EXPECT_EQ(book_.next_deadline(), Instant());
+  EXPECT_EQ(take().size(), 17u) << "their memory has a bound";
 }
 
 TEST_F(WindowIngestTest, seconds_are_closed_in_their_order) {
@@ -129,6 +163,7 @@ TEST_F(WindowIngestTest, what_waits_is_bounded_in_bytes_too) {
   EXPECT_EQ(book.take(now_).size(), 3u);
   EXPECT_EQ(book.open_bytes(), 0u);
   ASSERT_TRUE(book.apply(now_, kB, 1, 1, empty_window(), 100));
+  book.amend_now();
   const auto late = book.take(now_);
   ASSERT_EQ(late.size(), 1u);
   EXPECT_TRUE(late[0].amends) << "nothing is lost by it";

@@ -339,9 +339,9 @@ void read_rest(WindowReader& reader, const wire::WindowDelta& from, Window& out)
   out.covered = Duration::nanos(from.covered_ns());
 }
 
-Result<Window> decode(std::string_view bytes, const Shape& shape, const Limits& limits, bool keeps = true) {
+// Into an empty window.
+Status decode(std::string_view bytes, Window& out, const Limits& limits, bool keeps = true) {
   if (bytes.size() > limits.size) return bellwether::fail(Errc::kProtocol, kNoWindow);
-  Window out(shape);
   WindowReader reader(limits, keeps);
   Seen steps(out.steps.size());
   Seen series(out.series.size());
@@ -358,6 +358,12 @@ Result<Window> decode(std::string_view bytes, const Shape& shape, const Limits& 
   if (reader.wrong != nullptr) {
     return bellwether::fail(Errc::kProtocol, std::string("a window of statistics is refused: ") + reader.wrong);
   }
+  return {};
+}
+
+Result<Window> decode(std::string_view bytes, const Shape& shape, const Limits& limits) {
+  Window out(shape);
+  BW_RETURN_IF_ERROR(decode(bytes, out, limits));
   return out;
 }
 
@@ -414,9 +420,14 @@ std::string encode_window(const Window& window) {
 
 Result<Window> decode_window(std::string_view bytes, const Shape& shape) { return decode(bytes, shape, kOfSecond); }
 
+Status decode_window_into(metrics::Window& out, std::string_view bytes) {
+  out.clear();
+  return decode(bytes, out, kOfSecond);
+}
+
 Status check_window(std::string_view bytes, const Shape& shape) {
-  BW_TRY([[maybe_unused]] const auto window, decode(bytes, shape, kOfSecond, false));
-  return {};
+  Window out(shape);
+  return decode(bytes, out, kOfSecond, false);
 }
 
 Result<Window> decode_sum(std::string_view bytes, const Shape& shape) { return decode(bytes, shape, kOfRun); }

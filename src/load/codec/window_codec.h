@@ -20,6 +20,9 @@ using metrics::Shape;
 std::string encode_window(const metrics::Window& window);
 // kProtocol, with the problem: no such bytes, another shape, or figures that contradict each other.
 Result<metrics::Window> decode_window(std::string_view bytes, const Shape& shape);
+// The same in place of the content of a window of this shape, whose memory it reuses. After an error, the content is
+// any.
+Status decode_window_into(metrics::Window& out, std::string_view bytes);
 // The same check without the result, at half the cost.
 Status check_window(std::string_view bytes, const Shape& shape);
 

@@ -153,6 +153,17 @@ TEST(WindowCodec, what_is_cut_off_anywhere_is_refused_or_less_and_never_more) {
   }
 }
 
+TEST(WindowCodec, a_window_is_read_in_place_of_another_one_even_after_an_error) {
+  Prng prng(5);
+  metrics::Window reused = empty_window();
+  for (uint64_t i = 0; i < 20; ++i) {
+    const std::string bytes = encode_window(random_window(prng, i));
+    ASSERT_TRUE(decode_window_into(reused, bytes));
+    EXPECT_EQ(encode_window(reused), bytes);
+    EXPECT_FALSE(decode_window_into(reused, bytes + bytes)) << "each step twice";
+  }
+}
+
 TEST(WindowCodec, the_same_step_twice_is_refused) {
   wire::WindowDelta delta;
   delta.add_steps()->set_count(1);

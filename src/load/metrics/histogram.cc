@@ -64,14 +64,19 @@ void Histogram::add(uint32_t index, uint64_t times) {
     }
     spread();
   }
-  Block& block = blocks_[index / kBlockCounters];
-  if (block == 0) block = reinterpret_cast<Block>(take(bytes_of(kNoCarries))) | kNoCarries;
+  Block& block = block_at(index / kBlockCounters);
   const uint32_t at = index % kBlockCounters;
   uint8_t& low = lows(block)[at];
   const uint64_t low_now = low + (times & UINT8_MAX);
   low = static_cast<uint8_t>(low_now);
   const uint64_t carries = (times >> kLowBits) + (low_now >> kLowBits);
   if (carries != 0) carry(block, at, carries);
+}
+
+Histogram::Block& Histogram::block_at(uint32_t number) {
+  Block& block = blocks_[number];
+  if (block == 0) block = reinterpret_cast<Block>(take(bytes_of(kNoCarries))) | kNoCarries;
+  return block;
 }
 
 void Histogram::carry(Block& block, uint32_t at, uint64_t times) {
@@ -109,11 +114,38 @@ void Histogram::spread() {
   few_count_ = few_room_ = 0;
 }
 
+// All counters at once, which a processor adds many at a time; few of them overflow.
+void Histogram::add_block(Block& block, Block other) {
+  std::array<uint8_t, kBlockCounters> overflows;
+  uint8_t* const low = lows(block);
+  const uint8_t* const more = lows(other);
+  uint8_t any = 0;
+  for (uint32_t i = 0; i < kBlockCounters; ++i) {
+    low[i] = static_cast<uint8_t>(low[i] + more[i]);
+    overflows[i] = low[i] < more[i] ? 1 : 0;
+    any |= overflows[i];
+  }
+  if ((other & kWidth) != kNoCarries) {
+    with_carries(other, [&](const auto* carries) {
+      for (uint32_t i = 0; i < kBlockCounters; ++i) {
+        if (const uint64_t times = uint64_t{carries[i]} + overflows[i]; times != 0) carry(block, i, times);
+      }
+    });
+  } else if (any != 0) {
+    for (uint32_t i = 0; i < kBlockCounters; ++i) {
+      if (overflows[i] != 0) carry(block, i, 1);
+    }
+  }
+}
+
 void Histogram::merge(const Histogram& other) {
   if (other.blocks_ == nullptr) {
     for (uint32_t i = 0; i < other.few_count_; ++i) add_one(other.few_[i]);
   } else {
-    other.each_bucket([this](uint32_t index, uint64_t count) { add(index, count); });
+    if (blocks_ == nullptr) spread();
+    for (uint32_t b = 0; b < kBlocks; ++b) {
+      if (other.blocks_[b] != 0) add_block(block_at(b), other.blocks_[b]);
+    }
   }
   count_ += other.count_;
   sum_ns_ += other.sum_ns_;

@@ -152,6 +152,8 @@ class Histogram {
     add(index, 1);
   }
   void add(uint32_t index, uint64_t times);
+  Block& block_at(uint32_t number);
+  void add_block(Block& block, Block other);
   // From a list to blocks.
   void spread();
   // The byte overflowed `times` times.
