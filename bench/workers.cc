@@ -38,6 +38,9 @@ using runtime::task;
 constexpr Duration kSecond = Duration::seconds(1);
 constexpr Duration kFlush = Duration::millis(50);
 constexpr Duration kBetweenStarts = Duration::millis(30);
+// So many go by the profile `wan`. More share one loop, so all times of their membership are as much longer.
+constexpr std::size_t kByWan = 500;
+constexpr char kPrefix = 'w';          // of the names of workers; no manager has it
 constexpr uint64_t kRequests = 1'000;  // of each step of an assignment, a second
 constexpr std::size_t kVariants = 8;
 
@@ -204,12 +207,22 @@ struct Crowd {
   const wire::Keyring& keyring;
   std::vector<runtime::Endpoint> seeds;
   MadeUpAssignments assignments;
+  std::size_t slowness = 1;
   std::size_t joined = 0;
 };
 
+membership::Figures figures_for(const Crowd& crowd) {
+  membership::Figures out = membership::wan();
+  for (Duration* time : {&out.probe_interval, &out.timeout_min, &out.timeout_max, &out.verdict_after,
+                         &out.suspicion_unit, &out.gossip_interval, &out.sync_settle, &out.sync_interval}) {
+    *time = *time * static_cast<int64_t>(crowd.slowness);
+  }
+  return out;
+}
+
 class Worker final {
  public:
-  Worker(Crowd& crowd, std::size_t number, uint16_t port) : crowd_(crowd), name_("w" + std::to_string(number)) {
+  Worker(Crowd& crowd, std::size_t number, uint16_t port) : crowd_(crowd), name_(kPrefix + std::to_string(number)) {
     runtime::Runtime& runtime = crowd.runtime;
     const runtime::IpAddress address = runtime::IpAddress::v4(0x7f010001 + static_cast<uint32_t>(number));
     dialling_.handshake.self.identity = {"bench", "default", "default", name_, wire::Role::kWorker};
@@ -231,7 +244,7 @@ class Worker final {
         cluster::PeerLinks::Listener{callback_to<&Worker::on_refused>(*this), callback_to<&Worker::on_trouble>(*this)});
     membership::MembershipConfig config;
     config.name = name_;
-    config.figures = membership::wan();
+    config.figures = figures_for(crowd);
     config.life = static_cast<uint32_t>(runtime.wall_now().unix_ns / kSecond.ns());
     config.profile.endpoint = cluster::from_runtime({address, port});
     config.profile.role = static_cast<uint8_t>(wire::Role::kWorker);
@@ -292,7 +305,8 @@ class Worker final {
   }
   void on_news(const cluster::MembershipNews& news) {
     check(!std::holds_alternative<membership::Refused>(news), "names of this bench are its own");
-    if (std::holds_alternative<membership::MemberEvent>(news)) managers_.reset();
+    const auto* event = std::get_if<membership::MemberEvent>(&news);
+    if (event != nullptr && event->name.front() != kPrefix) managers_.reset();
     if (std::holds_alternative<membership::JoinedGroup>(news)) ++crowd_.joined;
   }
   void on_refused(const cluster::PeerAddress&) {}
@@ -323,7 +337,7 @@ task<int> live(Crowd* crowd, std::size_t count, uint16_t port) {
   for (std::size_t i = 1; i <= count; ++i) {
     workers.push_back(std::make_unique<Worker>(*crowd, i, port));
     scope.spawn(workers.back()->run());
-    co_await crowd->runtime.sleep(kBetweenStarts);
+    co_await crowd->runtime.sleep(kBetweenStarts * static_cast<int64_t>(crowd->slowness));
   }
   while (crowd->joined < count) co_await crowd->runtime.sleep(Duration::millis(20));
   std::printf("all have joined\n");
@@ -353,7 +367,8 @@ int main(int argc, char** argv) {
   auto made = runtime::EpollRuntime::create({});
   if (!secret || !made) return usage();
   const wire::Keyring keyring(std::move(*secret));
-  Crowd crowd{**made, keyring, {}, MadeUpAssignments(**made)};
+  const std::size_t count = std::strtoul(argv[1], nullptr, 10);
+  Crowd crowd{**made, keyring, {}, MadeUpAssignments(**made), std::max<std::size_t>(1, count / kByWan)};
   std::string seeds = argv[4];
   for (std::size_t from = 0; from < seeds.size();) {
     const std::size_t comma = std::min(seeds.find(',', from), seeds.size());
@@ -364,6 +379,5 @@ int main(int argc, char** argv) {
     crowd.seeds.push_back({*address, place->port});
     from = comma + 1;
   }
-  return (*made)->run(
-      live(&crowd, std::strtoul(argv[1], nullptr, 10), static_cast<uint16_t>(std::strtoul(argv[3], nullptr, 10))));
+  return (*made)->run(live(&crowd, count, static_cast<uint16_t>(std::strtoul(argv[3], nullptr, 10))));
 }
