@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 
 #include "core/base/encoding.h"
 #include "core/base/units.h"
@@ -325,6 +326,27 @@ void write_latencies(Page& page, const RunReport& run) {
   page.rows(rows);
 }
 
+constexpr std::size_t kTagsShown = 24;
+
+void write_tags(Page& page, const RunReport& run) {
+  const aggregate::TagSums sums = aggregate::sums_by_tag(*run.totals);
+  if (sums.tags.empty()) return;
+  std::vector<Row> rows{{"", "requests", "rate", "failed", "p50", "p95", "p99", "max"}};
+  for (const auto& [name, sum, elapsed] : std::span(sums.tags).first(std::min(sums.tags.size(), kTagsShown))) {
+    Row row{printable(name), format_count(sum.count), rate_text(sum.count, elapsed), percent(sum.failed, sum.count)};
+    if (!sum.response.empty()) {
+      for (const double p : {50.0, 95.0, 99.0}) row.push_back(figure_text(sum.response.percentile(p)));
+      row.push_back(figure_text(sum.response.max()));
+    }
+    rows.push_back(std::move(row));
+  }
+  page.heading("TAGS", "of all steps with the tag; times: http_req_duration");
+  page.rows(rows);
+  write_more(page, sums.tags.size() - (rows.size() - 1), "tag");
+  if (sums.left_out > 0)
+    page.line(fmt::format("{} beyond these: only thresholds see them", format_count(sums.left_out)));
+}
+
 void write_distribution(Page& page, const RunReport& run) {
   const auto all = aggregate::sample(*run.totals, "http_req_duration");
   const Histogram& times = all->trend.answered;
@@ -447,6 +469,7 @@ std::string summary(const RunReport& run, const SummaryOptions& options) {
   write_requests(page, run);
   write_iterations(page, run);
   write_latencies(page, run);
+  write_tags(page, run);
   write_distribution(page, run);
   write_phases(page, run);
   write_statuses(page, run);

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "core/base/units.h"
+#include "load/metrics/window.h"
 #include "load/plan/metric.h"
 
 namespace bellwether::report {
@@ -339,6 +340,14 @@ std::string closed_model_note(std::string_view workflows) {
 std::string latency_note(const std::vector<std::vector<std::string>>& rows) {
   const bool has_service = std::ranges::any_of(rows, [](const auto& row) { return row.front() == kServiceRow; });
   return std::string("response: due → done") + (has_service ? "; service: sent → done" : "");
+}
+
+std::string_view error_meaning(std::string_view kind) {
+  for (int e = 1; e < http1::kErrorKinds; ++e) {
+    const auto one = static_cast<http1::ErrorKind>(e);
+    if (to_string(one) == kind) return describe(one);
+  }
+  return {};
 }
 
 std::string check_text(uint64_t passes, uint64_t fails) {

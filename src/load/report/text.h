@@ -92,6 +92,9 @@ std::vector<std::string> latency_row(std::string_view name, const metrics::Respo
 // The times that such rows have.
 std::string latency_note(const std::vector<std::vector<std::string>>& rows);
 
+// The meaning of an error, from the name of its kind; empty for an unknown one.
+std::string_view error_meaning(std::string_view kind);
+
 // "98 passed, 2 failed (2.00%)"
 std::string check_text(uint64_t passes, uint64_t fails);
 
