@@ -326,25 +326,21 @@ void write_latencies(Page& page, const RunReport& run) {
   page.rows(rows);
 }
 
-constexpr std::size_t kTagsShown = 24;
-
 void write_tags(Page& page, const RunReport& run) {
   const aggregate::TagSums sums = aggregate::sums_by_tag(*run.totals);
   if (sums.tags.empty()) return;
-  std::vector<Row> rows{{"", "requests", "rate", "failed", "p50", "p95", "p99", "max"}};
+  std::vector<Row> rows{kTagHead};
   for (const auto& [name, sum, elapsed] : std::span(sums.tags).first(std::min(sums.tags.size(), kTagsShown))) {
-    Row row{printable(name), format_count(sum.count), rate_text(sum.count, elapsed), percent(sum.failed, sum.count)};
-    if (!sum.response.empty()) {
-      for (const double p : {50.0, 95.0, 99.0}) row.push_back(figure_text(sum.response.percentile(p)));
-      row.push_back(figure_text(sum.response.max()));
-    }
-    rows.push_back(std::move(row));
+    const double seconds = elapsed.seconds_f();
+    const double rate = seconds > 0 ? static_cast<double>(sum.count) / seconds : 0;
+    rows.push_back(tag_row(printable(name), sum.count, sum.failed, rate, sum.response));
   }
-  page.heading("TAGS", "of all steps with the tag; times: http_req_duration");
+  page.heading("TAGS", kTagNote);
   page.rows(rows);
   write_more(page, sums.tags.size() - (rows.size() - 1), "tag");
-  if (sums.left_out > 0)
+  if (sums.left_out > 0) {
     page.line(fmt::format("{} beyond these: only thresholds see them", format_count(sums.left_out)));
+  }
 }
 
 void write_distribution(Page& page, const RunReport& run) {

@@ -342,6 +342,16 @@ std::string latency_note(const std::vector<std::vector<std::string>>& rows) {
   return std::string("response: due → done") + (has_service ? "; service: sent → done" : "");
 }
 
+std::vector<std::string> tag_row(std::string name, uint64_t count, uint64_t failed, double rate_per_s,
+                                 const metrics::ResponseTimes& times) {
+  std::vector<std::string> row{std::move(name), format_count(count), decimal(rate_per_s) + "/s",
+                               percent(failed, count)};
+  if (times.empty()) return row;
+  for (const double p : {50.0, 95.0, 99.0}) row.push_back(figure_text(times.percentile(p)));
+  row.push_back(figure_text(times.max()));
+  return row;
+}
+
 std::string_view error_meaning(std::string_view kind) {
   for (int e = 1; e < http1::kErrorKinds; ++e) {
     const auto one = static_cast<http1::ErrorKind>(e);
