@@ -31,7 +31,9 @@ constexpr std::array<Text, kErrorKinds> kTexts{{
     {"closed", "the target closed the connection before it answered"},
     {"truncated", "the target closed the connection in the middle of a response"},
     {"first_byte_timeout", "the response did not begin within first_byte_timeout"},
-    {"timeout", "the exchange took longer than its timeout (which includes look-up, connecting and TLS)"},
+    {"timeout",
+     "the exchange took longer than its timeout (connecting and TLS count; a shorter connect_timeout or tls_timeout "
+     "tells them apart)"},
     {"protocol", "the answer was not valid HTTP (is this an HTTP port, and http or https as it should be?)"},
     {"too_large", "response head or body over its size limit"},
     {"decode", "the response's content encoding was broken"},
