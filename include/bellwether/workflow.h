@@ -190,7 +190,8 @@ class JsonValue {
   bellwether_value value_;
 };
 
-// The phases of an exchange, each 0 when it did not happen: the first three on a reused connection.
+// The phases of an exchange, each 0 when it did not happen: the first three on a reused connection. The phase in which
+// an exchange fails ends there.
 struct Timings {
   Duration dns, connect, tls, send, wait, receive;
 };

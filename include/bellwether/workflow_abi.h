@@ -66,7 +66,8 @@ typedef struct bellwether_value {
   bellwether_text text;  // BELLWETHER_TEXT: valid until the next one is read
 } bellwether_value;
 
-// The phases of an exchange in ns; 0: it did not happen, as on a reused connection.
+// The phases of an exchange in ns; 0: it did not happen, as on a reused connection. The phase in which an exchange
+// fails ends there.
 typedef struct bellwether_timings {
   int64_t dns, connect, tls, send, wait, receive;
 } bellwether_timings;

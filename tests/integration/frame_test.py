@@ -85,6 +85,11 @@ thresholds:
 """))
         self.assertEqual({each["ok"] for each in run.result["thresholds"]}, {True})
         self.assertEqual(run.result["steps"]["w.b"]["tags"], {"team": "blue", "api": "v2", "group": "write"})
+        by_tag = {tag: (sums["count"], sums["failed"]) for tag, sums in run.result["by_tag"].items()}
+        self.assertEqual(by_tag, {"api:v2": (1, 1), "group:read": (1, 0), "group:write": (2, 1), "team:blue": (1, 1),
+                                  "team:red": (2, 0)})
+        for text in (run.out, self.bellwether("results", "show", "last").out):
+            self.assertRegex(text, r"\nTAGS  of all steps(?:.*\n)+  group:write +2 +\S+/s +50\.00%  ")
 
     def test_tags_that_nobody_has_are_refused(self):
         text = self.scenario("""

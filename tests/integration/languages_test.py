@@ -23,7 +23,7 @@ USERS = (1, 2, 5)
 RESOLUTION = 0.001  # of the histogram, as a share of a value
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
 ERRORS = {"reset": "reset", "half": "truncated", "late": "timeout"}  # by what the server did
-NEVER_SEEN = {"refused": {"connect_refused"}, "deaf": {"timeout", "connect_timeout"}}
+NEVER_SEEN = {"refused": {"connect_refused"}, "deaf": {"timeout"}}
 
 
 class Cell:

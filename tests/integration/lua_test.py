@@ -84,11 +84,12 @@ end)
         self.one("""
 w:step("a", function()
   local res = http.get("/half")
-  local got = {res.status, res.ok, res.error, res:header("x-a") == nil, res.body, res.duration > 0}
+  local measured = {res.duration > 0, res.timings.wait > 0}
+  local got = {res.status, res.ok, res.error, res:header("x-a") == nil, res.body, measured}
   http.post("/told", {json = got})
 end)
 """)
-        self.assertEqual(self.server.requests[-1].body, b'[0,false,"truncated",true,"",true]')
+        self.assertEqual(self.server.requests[-1].body, b'[0,false,"truncated",true,"",[true,true]]')
 
     def test_each_request_counts_as_the_target_counts_it(self):
         target = Target(self)

@@ -258,7 +258,9 @@ workflows: {{w: {{{executor}, steps: {{s: {{http: {{get: /api}}}}}}}}}}
             return answer
 
         server.respond = respond
-        run = self.load(self.scenario("vus: 1, duration: 4s, pacing: 50ms"), "--cores", 1, code=(0, 99, 110))
+        # A threshold judges in place of "every request failed": a busy machine may use no token in time.
+        run = self.load(self.scenario("vus: 1, duration: 4s, pacing: 50ms") +
+                        "thresholds: {http_req_failed: ['rate>0']}\n", "--cores", 1)
         self.assertGreater(run.errors.get("token", 0), 0, run.result["steps"])
         self.assertLess(run.errors["token"], 20, "it is waited for, with pauses that grow")
         self.assertTrue(any("no access token from" in one["detail"] and "503" in one["detail"]

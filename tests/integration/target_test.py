@@ -3,6 +3,7 @@
 
 import json
 import re
+import shutil
 import signal
 import ssl
 import time
@@ -13,8 +14,14 @@ from lib import product
 from lib.product import PATIENCE
 from lib.server import Server
 
-EXAMPLES = sorted(file for kind in ("yaml", "lua") for file in (product.ROOT / "examples").glob("*." + kind))
+EXAMPLE_FILES = product.ROOT / "examples"
+EXAMPLES = sorted(file for kind in ("yaml", "lua") for file in EXAMPLE_FILES.glob("*." + kind))
 README = (product.ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def patient(text):
+    """The same scenario, whose thresholds judge no time and no drop: a busy machine may miss these."""
+    return re.sub(r"(p\(\d+\))<\d+", r"\1<600000", text).replace("count==0", "count>=0")
 
 
 class TargetTest(product.Test):
@@ -38,15 +45,14 @@ class Examples(TargetTest):
     def test_each_example_is_right_and_passes(self):
         self.assertGreaterEqual(len(EXAMPLES), 4)
         url = self.serve()
+        copies = self.folder / "examples"
+        shutil.copytree(EXAMPLE_FILES, copies)
         for example in EXAMPLES:
             with self.subTest(example.name):
                 self.assertEqual(self.bellwether("check", example).code, product.PASS)
-                run = self.load(example, "--set", f"BASE={url}", "--duration", "1s",
-                                code=(product.PASS, product.THRESHOLDS))
-                # On a busy machine a time may be missed; nothing else may be.
-                missed = {threshold["metric"].split("{")[0] for threshold in run.result["thresholds"]
-                          if not threshold["ok"]}
-                self.assertLessEqual(missed, {"http_req_duration", "dropped_iterations"})
+                copy = copies / example.name
+                copy.write_text(patient(example.read_text(encoding="utf-8")), encoding="utf-8")
+                run = self.load(copy, "--set", f"BASE={url}", "--duration", "1s")
                 self.assertEqual(run.totals["failed"], 0)
                 self.assertGreater(run.totals["requests"], 10)
                 for step in run.result["steps"].values():
@@ -56,7 +62,7 @@ class Examples(TargetTest):
         for example in EXAMPLES:
             with self.subTest(example.name):
                 # Without its values, the second workflow of layers.yaml does not begin.
-                code = product.ABORT if example.name == "layers.yaml" else (product.THRESHOLDS, product.ALL_FAILED)
+                code = product.ABORT if example.name == "layers.yaml" else product.THRESHOLDS
                 run = self.load(example, "--set", "BASE=http://127.0.0.1:1", "--duration", "200ms", code=code)
                 self.assertGreater(run.errors["connect_refused"], 0)
 
@@ -64,18 +70,19 @@ class Examples(TargetTest):
         return re.search(r"## A first scenario.*?```yaml\n(.*?)```", README, re.S).group(1)
 
     def test_the_first_scenario_of_the_readme_is_the_first_example(self):
-        example = (product.ROOT / "examples/first.yaml").read_text(encoding="utf-8")
+        example = (EXAMPLE_FILES / "first.yaml").read_text(encoding="utf-8")
         self.assertEqual(re.sub(r"\A(#.*\n)*", "", example), self.readme_scenario())
         url = self.serve()
-        run = self.load(example, "--set", f"BASE={url}", "--duration", "1s", code=(product.PASS, product.THRESHOLDS))
+        run = self.load(patient(example), "--set", f"BASE={url}", "--duration", "1s")
         self.assertEqual((run.totals["failed"], {fails for _, fails in run.checks.values()}), (0, {0}))
         self.assertEqual(set(run.result["steps"]), {"browse.login", "browse.items"})
 
     def test_the_first_scenario_shows_a_stall_in_the_response_time_only(self):
-        """What `./dev run` shows, in 4 s: a quarter of the users wait, and only 20 requests meet the stall."""
+        """What `./dev run` shows, in 4 s: a quarter of the users wait for up to a second, and only 20 requests meet the
+        stall."""
         url = self.serve("--stall-every", "3s", "--stall-for", "1s")
-        run = self.load(product.ROOT / "examples/first.yaml", "--set", f"BASE={url}", "--duration", "4s",
-                        code=(product.PASS, product.THRESHOLDS))
+        run = self.load(EXAMPLE_FILES / "first.yaml", "--set", f"BASE={url}", "--duration", "4s",
+                        code=product.THRESHOLDS)
         login = run.result["steps"]["browse.login"]
         self.assertGreater(login["response_ms"]["p90"], 100)
         self.assertLess(login["service_ms"]["p90"], login["response_ms"]["p90"])
@@ -88,7 +95,7 @@ class Examples(TargetTest):
         text, replaced = re.subn(r"    rate: 200/s.*?    steps:\n", users + "    steps:\n", self.readme_scenario(),
                                  flags=re.S)
         self.assertEqual(replaced, 1)
-        run = self.load(text, "--set", f"BASE={url}", "--duration", "1s", code=(product.PASS, product.THRESHOLDS))
+        run = self.load(patient(text), "--set", f"BASE={url}", "--duration", "1s")
         self.assertEqual(run.result["workflows"][0]["vus"]["allocated"], 20)
 
     def test_the_scenarios_of_the_documentation(self):

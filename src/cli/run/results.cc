@@ -133,6 +133,18 @@ TextRows schedule_rows(const report::ResultFile& run) {
   return rows;
 }
 
+TextRows tag_rows(const report::ResultFile& run) {
+  if (run.by_tag.empty()) return {};
+  TextRows rows{report::kTagHead};
+  for (const report::ResultStep& one : run.by_tag) {
+    if (rows.size() > report::kTagsShown) break;
+    rows.push_back(report::tag_row(printable(one.name), one.count, one.failed, one.rate_per_s, one.response));
+  }
+  const std::size_t left = run.by_tag.size() + run.tags_left_out - (rows.size() - 1);
+  if (left > 0) rows.push_back({fmt::format("… and {} more (--json)", left)});
+  return rows;
+}
+
 TextRows generator_rows(const report::ResultFile& run) {
   TextRows rows{
       {fmt::format("CPU {} of {}, event loop lag p99 {}{}", decimal(run.cpu_cores), format_count(run.cores, "core"),
@@ -201,6 +213,7 @@ std::string text_of(const report::ResultFile& run) {
   if (const TextRows rows = latency_rows(run); rows.size() > 1) {
     section("LATENCY  " + report::latency_note(rows), rows);
   }
+  section(fmt::format("TAGS  {}", report::kTagNote), tag_rows(run));
   std::map<std::string, uint64_t> statuses;
   for (const report::ResultStep& step : run.steps) {
     for (const auto& [status, count] : step.status) statuses[status] += count;

@@ -185,6 +185,7 @@ task<void> Client::exchange(Session& session, const Request& request, Response& 
     response.target = *response.moved_to;
     response.status = 0;
     response.body = {};
+    response.first_byte = {};
     co_await exchange_once(session, hop, response, deadline, cancel);
     if (response.status == 401 && hop.digest != nullptr) {
       co_await exchange_authenticated(session, hop, response, deadline, cancel);
@@ -201,6 +202,7 @@ task<void> Client::exchange_authenticated(Session& session, const Request& reque
   session.digest = std::make_unique<DigestMemory>(DigestMemory{request.origin, std::move(*challenge)});
   response.status = 0;
   response.body = {};
+  response.first_byte = {};
   co_await exchange_once(session, request, response, deadline, cancel);
 }
 

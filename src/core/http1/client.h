@@ -63,7 +63,7 @@ struct Response {
   const char* detail = "";     // for kProtocol and the like: the fault
   Instant started;             // when the exchange began (before connecting)
   Instant sent;                // when the (first) request was handed to its connection
-  Instant first_byte;          // when the first byte of the response was seen
+  Instant first_byte;          // when the first byte of the response was seen; none: no byte came
   Instant done;                // when the last byte was seen, or the exchange failed
   Duration dns, connect, tls;  // of new connections of this exchange; zero when one was reused
   Duration sending;            // until the last byte was handed over; zero when one call took all

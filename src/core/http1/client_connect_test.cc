@@ -27,6 +27,16 @@ TEST_F(ClientTest, a_server_that_does_not_accept_is_a_connect_timeout) {
   EXPECT_EQ(call(what).error, ErrorKind::kConnectTimeout);
 }
 
+TEST_F(ClientTest, a_connection_that_is_not_there_within_the_whole_is_a_timeout_of_the_whole) {
+  const runtime::FullQueue full;
+  Request what = request("GET", "/");
+  what.origin = origin(full.endpoint().port);
+  limits_.timeout = Duration::millis(20);
+  EXPECT_EQ(call(what).error, ErrorKind::kTimeout);
+  limits_.connect_timeout = limits_.timeout;
+  EXPECT_EQ(call(what).error, ErrorKind::kTimeout);
+}
+
 TEST_F(ClientTest, a_server_that_does_not_answer_is_a_first_byte_timeout) {
   limits_.first_byte_timeout = Duration::millis(10);
   EXPECT_EQ(error_after("", Then::kStall), ErrorKind::kFirstByteTimeout);

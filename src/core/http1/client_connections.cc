@@ -207,6 +207,12 @@ ErrorKind tls_error(Errc code) {
   }
 }
 
+// A phase has a limit of its own, and ends with the exchange as a whole. `whole`: that comes first.
+ErrorKind by_limit(ErrorKind error, bool whole) {
+  const bool late = error == ErrorKind::kConnectTimeout || error == ErrorKind::kTlsTimeout;
+  return late && whole ? ErrorKind::kTimeout : error;
+}
+
 // The addresses to try, in this order. Connections take turns among the addresses of the first family; the others
 // follow when none of these answers. Empty: response.error says why.
 task<std::vector<IpAddress>> addresses_to_try(runtime::Runtime& runtime, Origin& origin, Response& response,
@@ -262,7 +268,12 @@ task<std::unique_ptr<Connection>> Connector::open(Session& session, SharedConnec
     connection->used = false;
   }
   Instant began = runtime_.read_clock();
-  auto left = [&](Duration limit) { return std::min(limit, deadline - runtime_.now()); };
+  bool whole = false;
+  const auto left = [&](Duration limit) {
+    const Duration rest = deadline - runtime_.now();
+    whole = rest <= limit;
+    return std::min(limit, rest);
+  };
   const std::vector<IpAddress> addresses = co_await addresses_to_try(runtime_, origin, response, deadline, cancel);
   if (!origin.literal) response.dns += runtime_.read_clock() - began;
   if (addresses.empty()) co_return nullptr;
@@ -284,14 +295,17 @@ task<std::unique_ptr<Connection>> Connector::open(Session& session, SharedConnec
       connection->stream = std::move(*stream);
       break;
     }
-    response.error = connect_error(stream.error().code);
+    response.error = by_limit(connect_error(stream.error().code), whole);
     if (response.error != ErrorKind::kConnectRefused && response.error != ErrorKind::kUnreachable) break;
   }
   const bool tunnel = connection->stream != nullptr && origin.tls && origin.proxy.has_value();
   if (tunnel) {
     const Instant until = std::min(began + limits.connect_timeout, deadline);
     const bool opened = co_await open_tunnel(*connection, origin, until, response, cancel);
-    if (!opened) connection->stream = nullptr;
+    if (!opened) {
+      connection->stream = nullptr;
+      response.error = by_limit(response.error, until == deadline);
+    }
   }
   response.connect += runtime_.read_clock() - began;
   if (connection->stream == nullptr) co_return nullptr;
@@ -306,7 +320,7 @@ task<std::unique_ptr<Connection>> Connector::open(Session& session, SharedConnec
                                                origin.tls_name(), limit, cancel, std::move(resumed));
   response.tls += runtime_.read_clock() - began;
   if (!secured) {
-    response.error = tls_error(secured.error().code);
+    response.error = by_limit(tls_error(secured.error().code), whole);
     co_return nullptr;
   }
   connection->stream = std::move(*secured);

@@ -54,6 +54,8 @@ TEST_F(ProxyTest, a_silent_proxy_is_a_timeout_of_connecting) {
   const Response silent = answered("", Then::kStall);
   EXPECT_EQ(silent.error, ErrorKind::kConnectTimeout);
   EXPECT_EQ(silent.proxy_status, 0);
+  limits_.timeout = Duration::millis(10);
+  EXPECT_EQ(answered("", Then::kStall).error, ErrorKind::kTimeout);
 }
 
 TEST_F(ProxyTest, connections_are_kept_for_each_way) {

@@ -109,6 +109,8 @@ TEST_F(TlsClientTest, a_silent_server_is_a_tls_timeout) {
   what.origin = *client_->origins().find(true, "127.0.0.1", (*listening)->local().port, {false});
   limits_.tls_timeout = Duration::millis(10);
   EXPECT_EQ(call(what).error, ErrorKind::kTlsTimeout);
+  limits_.timeout = limits_.tls_timeout;
+  EXPECT_EQ(call(what).error, ErrorKind::kTimeout);
 }
 
 TEST_F(TlsClientTest, a_cut_connection_is_not_taken_for_the_end_of_the_body) {

@@ -229,7 +229,9 @@ constexpr std::array kSyntaxErrors{
     SyntaxError{"the referenced anchor is not defined", "an alias (*NAME) has no anchor (&NAME) above it",
                 "define the anchor first; put a text that begins with * into quotes"},
     SyntaxError{"unknown escape character: ", "unknown escape sequence after a backslash",
-                "in double quotes, write \\\\ for a backslash, or use single quotes"}};
+                "in double quotes, write \\\\ for a backslash, or use single quotes"},
+    SyntaxError{"invalid unicode: ", "an escape in double quotes is no character",
+                "write the character itself, or one \\U0001F600 in place of a pair such as \\ud83d\\ude00"}};
 
 // An error of the parser. Without a row in the table it keeps the parser's words.
 Diagnostics::Problem syntax_problem(std::string_view text, Mark mark, std::string_view words) {

@@ -119,6 +119,7 @@ TEST(Yaml, each_mistake_is_told_in_our_words_with_a_remedy) {
            Case{"a: @b\n", "no value begins with this character", "put a text that begins with @"},
            Case{"a: *b\n", "an alias (*NAME) has no anchor (&NAME) above it", "define the anchor first"},
            Case{"a: \"\\q\"\n", "unknown escape sequence after a backslash", "in double quotes, write"},
+           Case{"a: \"\\ud83d\\ude00\"\n", "an escape in double quotes is no character", "one \\U0001F600 in place"},
        }) {
     const std::string told = problem_of(std::string(one.text));
     EXPECT_NE(told.find(one.message), std::string::npos) << told << "\n" << one.text;

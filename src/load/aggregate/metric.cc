@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <fmt/core.h>
+#include <map>
 #include <numeric>
 
 #include "core/base/check.h"
@@ -294,6 +296,42 @@ std::optional<Value> value_of(const Sample& sample, plan::Aggregation aggregatio
     case MetricKind::kTrend: return trend_value(sample.trend, sample.scale, aggregation, percentile);
   }
   return std::nullopt;
+}
+
+TagSums sums_by_tag(const Totals& totals) {
+  struct Found {
+    bool own = false;
+    std::vector<std::size_t> steps;
+  };
+  const plan::Plan& plan = totals.plan();
+  std::map<std::pair<std::string_view, std::string_view>, Found> found;
+  std::size_t measured = 0;
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    if (!plan.steps[s].measured) continue;
+    ++measured;
+    for (const plan::Tag& tag : plan.steps[s].tags) {
+      Found& one = found[{tag.key, tag.value}];
+      one.own = true;
+      one.steps.push_back(s);
+    }
+    for (const plan::Tag& fact : plan.steps[s].facts) {
+      if (fact.key == "name") found[{fact.key, fact.value}].steps.push_back(s);
+    }
+  }
+  TagSums out;
+  for (const auto& [key, one] : found) {
+    const plan::Tag tag{std::string(key.first), std::string(key.second)};
+    const bool of_run = std::find(plan.tags.begin(), plan.tags.end(), tag) != plan.tags.end();
+    if ((!one.own && one.steps.size() == 1) || (of_run && one.steps.size() == measured)) continue;
+    if (out.tags.size() == TagSums::kMax) {
+      ++out.left_out;
+      continue;
+    }
+    out.tags.push_back({fmt::format("{}:{}", tag.key, tag.value), metrics::StepWindow(nullptr),
+                        elapsed_of(totals, {.tags = {&tag, 1}})});
+    for (const std::size_t s : one.steps) out.tags.back().sum.merge(totals.sum().steps[s]);
+  }
+  return out;
 }
 
 ThresholdResult evaluate(const Totals& totals, const plan::Threshold& threshold) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -54,6 +55,21 @@ struct Value {
 // One figure of a sample. Empty without samples to compute it from, or when the kind has no such figure. A counter that
 // counted nothing is 0: that is a measurement.
 std::optional<Value> value_of(const Sample& sample, plan::Aggregation aggregation, double percentile = 0);
+
+// The requests of all steps with one tag, as a threshold with it counts them.
+struct TagSum {
+  std::string name;  // "api:v2"
+  metrics::StepWindow sum;
+  Duration elapsed;  // the time that its rate is per
+};
+struct TagSums {
+  static constexpr std::size_t kMax = 100;
+  std::vector<TagSum> tags;  // by key and value
+  std::size_t left_out = 0;  // beyond kMax
+};
+// Of each own tag of the measured steps, but not of one of the run that all of them have; and of each name that several
+// of them have.
+TagSums sums_by_tag(const Totals& totals);
 
 // Pass/fail rules over the figures of a run, with the meaning that they have in k6, with one exception: a threshold
 // without samples has not passed.

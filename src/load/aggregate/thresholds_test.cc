@@ -281,6 +281,33 @@ TEST(Thresholds, of_the_scenarios_own_metrics_are_judged_by_kind_and_step) {
   EXPECT_EQ(value("queue", Aggregation::kValue), -3);
 }
 
+TEST(Tags, the_figures_of_each_are_those_of_its_thresholds) {
+  plan::Plan plan = thresholds_shop();
+  const plan::Tag name{"name", "pay"};
+  plan.tags = {{"build", "7"}};
+  plan.steps[0].tags = {{"api", "v1"}, {"build", "7"}};
+  plan.steps[1].tags = {{"api", "v2"}, {"build", "7"}};
+  plan.steps[2].tags = {{"api", "v2"}, {"build", "7"}};
+  plan.steps[3].tags = {{"of", "an action"}};
+  plan.steps[0].facts = {{"name", "list"}, {"method", "GET"}};
+  plan.steps[1].facts = {name, {"method", "GET"}};
+  plan.steps[2].facts = {name};
+  const Totals totals = filled(plan);
+  const TagSums sums = sums_by_tag(totals);
+  std::vector<std::string> names;
+  for (const TagSum& one : sums.tags) names.push_back(one.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"api:v1", "api:v2", "name:pay"}));
+  const plan::Tag tag{"api", "v2"};
+  const Filter filter{.tags = {&tag, 1}};
+  const metrics::StepWindow& sum = sums.tags[1].sum;
+  EXPECT_EQ(static_cast<double>(sum.count), value(totals, "http_reqs", Aggregation::kCount, filter));
+  EXPECT_EQ(sum.response.percentile(95).value.millis_f(),
+            value(totals, "http_req_duration", Aggregation::kPercentile, filter, 95));
+  EXPECT_EQ(sums.tags[1].elapsed, Duration::seconds(10));
+  plan.steps[2].tags = {{"build", "8"}};
+  EXPECT_EQ(sums_by_tag(totals).tags[2].name, "build:7") << "not of all steps any more";
+}
+
 TEST(Thresholds, of_requests_by_their_response_are_judged_apart) {
   plan::Plan plan = thresholds_shop();
   plan.watches = {{0, {{}, false}},

@@ -126,12 +126,16 @@ std::string to_csv(const ResultFile& run) {
     CsvRow row("tag");
     out += row.text(key).none(kCellsBeforeFigure + 1).text(value).none(1).end();
   }
-  for (const ResultStep& step : run.steps) {
-    CsvRow row("step");
-    row.text(step.name).none(2).count(step.count).count(step.failed).number(step.rate_per_s);
-    row.count(step.bytes_sent).count(step.bytes_received).none(3);
-    out += row.times(step.service).times(step.response).none(kCellsOfFigure).end();
-  }
+  const auto put_steps = [&](const char* kind, const std::vector<ResultStep>& steps) {
+    for (const ResultStep& step : steps) {
+      CsvRow row(kind);
+      row.text(step.name).none(2).count(step.count).count(step.failed).number(step.rate_per_s);
+      row.count(step.bytes_sent).count(step.bytes_received).none(3);
+      out += row.times(step.service).times(step.response).none(kCellsOfFigure).end();
+    }
+  };
+  put_steps("step", run.steps);
+  put_steps("by_tag", run.by_tag);
   for (const ResultMetric& metric : run.metrics) {
     for (const auto& [figure, value] : metric.figures) {
       CsvRow row("metric");

@@ -42,6 +42,16 @@ TEST(Csv, has_a_row_for_the_run_for_each_step_and_for_each_second_and_all_are_of
   EXPECT_EQ(rows[13][11], "49");
 }
 
+TEST(Csv, each_tag_of_steps_is_a_row_like_a_step) {
+  const auto run = read_result(to_json(tagged_run()->report));
+  ASSERT_TRUE(run.has_value());
+  const auto rows = cells(to_csv(*run));
+  ASSERT_EQ(rows.size(), 1U + 1 + 2 + 3 + 10);
+  EXPECT_EQ(rows[5][0], "by_tag");
+  EXPECT_EQ(rows[5][1], "api:v2");
+  EXPECT_TRUE(std::equal(rows[5].begin() + 2, rows[5].end(), rows[3].begin() + 2, rows[3].end()));
+}
+
 TEST(Csv, times_stand_under_their_names) {
   const auto run = read_result(to_json(open_run()->report));
   ASSERT_TRUE(run.has_value());

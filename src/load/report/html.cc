@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "core/base/units.h"
-#include "load/metrics/window.h"
 #include "load/report/chart.h"
 #include "load/report/html_style.h"
 #include "load/report/metric_charts.h"
@@ -240,7 +239,7 @@ std::string chart_section(const ResultFile& run, const std::vector<Column>& colu
 
 // The response times of each step, and the service times of those whose requests have due times.
 std::string latency(const ResultFile& run) {
-  Table table({{"Step"},
+  Table table({{"Step or tag"},
                {"Time", "text"},
                {"Min", "", "ms"},
                {"Mean", "", "ms"},
@@ -277,6 +276,7 @@ std::string latency(const ResultFile& run) {
     unanswered += step.response.unanswered.count();
     unfinished += step.response.unfinished.count();
   }
+  for (const ResultStep& tag : run.by_tag) add(fmt::format("{{{}}}", tag.name), "response", tag.response);
   std::string note =
       "Response time: from the moment a request was due to the end of its response. Service time: from the moment it "
       "was sent.";
@@ -304,9 +304,9 @@ std::string latency(const ResultFile& run) {
   return section("Latency", note, charts_box(distribution_plots(run)) + table.text());
 }
 
-std::string steps(const ResultFile& run) {
-  Table table({{"Step"}, {"Requests"}, {"Rate", "", "/s"}, {"Failed"}, {"Failed ratio"}, {"Sent"}, {"Received"}});
-  for (const ResultStep& step : run.steps) {
+std::string requests_of(const std::vector<ResultStep>& steps, const char* what, const std::string& note) {
+  Table table({{what}, {"Requests"}, {"Rate", "", "/s"}, {"Failed"}, {"Failed ratio"}, {"Sent"}, {"Received"}});
+  for (const ResultStep& step : steps) {
     const std::string look = step.failed > 0 ? "bad" : "";
     table.add({{step.name},
                {whole(step.count)},
@@ -316,7 +316,7 @@ std::string steps(const ResultFile& run) {
                {format_bytes(static_cast<double>(step.bytes_sent))},
                {format_bytes(static_cast<double>(step.bytes_received))}});
   }
-  return section("Steps", "", table.text());
+  return section(fmt::format("{}s", what), note, table.text());
 }
 
 // The charts of each step, and their columns as JavaScript. A single step has those of the run.
@@ -351,15 +351,6 @@ StepCharts steps_over_time(const ResultFile& run) {
   return out;
 }
 
-// The meaning of an error, from the name of its kind; empty for an unknown one.
-std::string meaning_of(const std::string& kind) {
-  for (int e = 1; e < http1::kErrorKinds; ++e) {
-    const auto one = static_cast<http1::ErrorKind>(e);
-    if (to_string(one) == kind) return std::string(describe(one));
-  }
-  return {};
-}
-
 std::string outcomes(const ResultFile& run) {
   struct OutcomeCount {
     std::string name;
@@ -389,7 +380,7 @@ std::string outcomes(const ResultFile& run) {
     all.add({{one.error ? one.name : "status " + one.name},
              {whole(one.count), one.error ? "bad" : ""},
              {percent(one.count, run.requests)},
-             {one.error ? meaning_of(one.name) : "", "long text"}});
+             {one.error ? std::string(error_meaning(one.name)) : "", "long text"}});
   }
   for (const ResultStep& step : run.steps) {
     for (const OutcomeCount& one : sorted) {
@@ -480,6 +471,8 @@ std::string to_html(const ResultFile& run) {
   const std::vector<Column> columns = columns_of(run.series);
   const MetricCharts own = metric_charts(run, columns);
   const StepCharts each = steps_over_time(run);
+  std::string tag_note = "Of all steps with the tag. Latency has the times.";
+  if (run.tags_left_out > 0) tag_note += fmt::format(" {} have no row.", format_count(run.tags_left_out, "more tag"));
   std::string out = fmt::format(
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta http-equiv=\"Content-Security-Policy\" "
       "content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'\"><meta name=\"viewport\" "
@@ -487,8 +480,8 @@ std::string to_html(const ResultFile& run) {
       "<header><span class=\"dim\">Load test report</span><h1>{}</h1></header>\n",
       escaped(run.scenario), escaped(run.verdict), kStyle, escaped(run.scenario));
   out += verdict(run) + facts(run) + tiles(run, columns) + thresholds(run) + chart_section(run, columns) +
-         latency(run) + steps(run) + each.text + outcomes(run) + checks(run) + metrics(run, own) + workflows(run) +
-         course(run);
+         latency(run) + requests_of(run.steps, "Step", "") + each.text + requests_of(run.by_tag, "Tag", tag_note) +
+         outcomes(run) + checks(run) + metrics(run, own) + workflows(run) + course(run);
   out += "<footer>Made by Bellwether from bellwether.result/1.</footer>\n";
   if (!columns.empty()) {
     out += fmt::format("<script>const D=[{}{}],M={};{}</script>\n", columns_script(columns), each.script, own.script,

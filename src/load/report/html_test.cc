@@ -116,6 +116,17 @@ TEST(Html, the_figures_at_the_top_are_eight_with_their_units) {
   EXPECT_THAT(tiles, HasSubstr(">Max</span><b>≥40.0 ms</b>"));
 }
 
+TEST(Html, requests_and_times_by_tag) {
+  const auto run = tagged_run();
+  std::string page = to_html(read(*run));
+  EXPECT_THAT(page, HasSubstr("<h2>Tags</h2><p class=\"dim\">Of all steps with the tag. Latency has the times.</p>"));
+  EXPECT_THAT(page, HasSubstr("<td>page:shop</td><td>20,000</td><td>2,000</td><td class=\"bad\">250</td>"));
+  EXPECT_THAT(page, HasSubstr("<td>{<wbr>api:v2}</td><td class=\"text\">response</td>"));
+  for (int i = 0; i < 100; ++i) run->plan.steps[0].tags.push_back({"z", std::to_string(i)});
+  EXPECT_THAT(to_html(read(*run)), HasSubstr(" 3 more tags have no row."));
+  EXPECT_THAT(to_html(read(*open_run())), Not(HasSubstr("<h2>Tags</h2>")));
+}
+
 TEST(Html, times_are_those_of_thresholds) {
   const std::string page = to_html(read(*closed_run()));
   EXPECT_THAT(page, HasSubstr("<small>response time</small>"));

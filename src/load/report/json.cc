@@ -392,22 +392,27 @@ Json events_json(const RunReport& run) {
 std::string to_json(const RunReport& run) {
   const aggregate::Totals& totals = *run.totals;
   const Json totals_part = totals_json(run);
-  const Json document{{"format", "bellwether.result/1"},
-                      {"run", run_json(run)},
-                      {"totals", totals_part},
-                      {"steps", steps_json(run)},
-                      {"datacenters", Json::array({{{"name", "local"},
-                                                    {"status", run.ended_early ? "stopped" : "completed"},
-                                                    {"totals", totals_part},
-                                                    {"errors", errors_json(totals, {})}}})},
-                      {"workflows", workflows_json(run)},
-                      {"metrics", metrics_json(totals)},
-                      {"lost", lost_json(run)},
-                      {"generators", generators_json(run)},
-                      {"checks", checks_json(totals)},
-                      {"thresholds", thresholds_json(run)},
-                      {"series", series_json(totals)},
-                      {"events", events_json(run)}};
+  const aggregate::TagSums tags = aggregate::sums_by_tag(totals);
+  Json by_tag = Json::object();
+  for (const aggregate::TagSum& one : tags.tags) by_tag[one.name] = step_json(one.sum, one.elapsed);
+  Json document{{"format", "bellwether.result/1"},
+                {"run", run_json(run)},
+                {"totals", totals_part},
+                {"steps", steps_json(run)},
+                {"by_tag", std::move(by_tag)},
+                {"datacenters", Json::array({{{"name", "local"},
+                                              {"status", run.ended_early ? "stopped" : "completed"},
+                                              {"totals", totals_part},
+                                              {"errors", errors_json(totals, {})}}})},
+                {"workflows", workflows_json(run)},
+                {"metrics", metrics_json(totals)},
+                {"lost", lost_json(run)},
+                {"generators", generators_json(run)},
+                {"checks", checks_json(totals)},
+                {"thresholds", thresholds_json(run)},
+                {"series", series_json(totals)},
+                {"events", events_json(run)}};
+  if (tags.left_out > 0) document["tags_left_out"] = tags.left_out;
   return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

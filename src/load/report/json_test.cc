@@ -203,6 +203,24 @@ TEST(ResultFile, has_each_step_over_time_with_the_times_that_thresholds_judge) {
   EXPECT_EQ(get["series"][0]["duration_ms"], d["series"][0]["response_ms"]);
 }
 
+TEST(ResultFile, has_the_steps_of_each_tag_together) {
+  const auto run = tagged_run();
+  const Json d = Json::parse(to_json(run->report));
+  EXPECT_EQ(wrong_with(d), "");
+  ASSERT_EQ(d["by_tag"].size(), 3u);
+  EXPECT_EQ(d["by_tag"]["page:shop"]["count"], d["totals"]["requests"]);
+  EXPECT_EQ(d["by_tag"]["page:shop"]["unfinished"], 500);
+  Json pay = d["steps"]["browse.pay"];
+  for (const char* alone : {"tags", "series", "due_times"}) pay.erase(alone);
+  EXPECT_EQ(d["by_tag"]["api:v2"], pay);
+  EXPECT_FALSE(d.contains("tags_left_out"));
+  for (int i = 0; i < 100; ++i) run->plan.steps[0].tags.push_back({"z", std::to_string(i)});
+  const std::string many = to_json(run->report);
+  EXPECT_EQ(wrong_with(Json::parse(many)), "");
+  EXPECT_EQ(read_result(many)->by_tag.size(), aggregate::TagSums::kMax);
+  EXPECT_EQ(read_result(many)->tags_left_out, 3u);
+}
+
 TEST(ResultFile, a_plan_of_names_only_does_not_invent_a_load) {
   auto sample = closed_run();
   sample->plan.workflows[0].steps.clear();

@@ -303,6 +303,11 @@ void read_lists(const Value& document, ResultFile& out) {
   constexpr std::size_t kMaxEntries = kMaxResultEntries;
   document["steps"].each_member(
       kMaxResultSteps, [&](const std::string& name, const Value& step) { out.steps.push_back(step_of(name, step)); });
+  if (document.has("by_tag")) {
+    document["by_tag"].each_member(
+        kMaxResultSteps, [&](const std::string& name, const Value& tag) { out.by_tag.push_back(step_of(name, tag)); });
+  }
+  if (document.has("tags_left_out")) out.tags_left_out = document["tags_left_out"].count();
   document["workflows"].each(kMaxEntries, [&](const Value& one) { out.workflows.push_back(workflow_of(one)); });
   read_series(document["series"], point_of, out.series);
   document["checks"].each(kMaxEntries, [&](const Value& one) {

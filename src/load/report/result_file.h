@@ -181,6 +181,8 @@ struct ResultFile {
   uint64_t iterations = 0;
   uint64_t dropped = 0;
   std::vector<ResultStep> steps;
+  std::vector<ResultStep> by_tag = {};  // the sums of steps by "key:value", without series; none in older files
+  uint64_t tags_left_out = 0;
   std::vector<ResultWorkflow> workflows;
   std::vector<ResultPoint> series;
   std::vector<ResultCheck> checks;

@@ -108,6 +108,14 @@ inline std::unique_ptr<SampleRun> open_run() {
   return run;
 }
 
+// The same, where both steps have a tag, and each has another value of a second one.
+inline std::unique_ptr<SampleRun> tagged_run() {
+  auto run = open_run();
+  run->plan.steps[0].tags = {{"page", "shop"}, {"api", "v1"}};
+  run->plan.steps[2].tags = {{"page", "shop"}, {"api", "v2"}};
+  return run;
+}
+
 inline std::unique_ptr<SampleRun> closed_run() {
   auto run = std::make_unique<SampleRun>();
   plan::Plan& plan = run->plan;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 
 #include "core/base/encoding.h"
 #include "core/base/units.h"
@@ -325,6 +326,23 @@ void write_latencies(Page& page, const RunReport& run) {
   page.rows(rows);
 }
 
+void write_tags(Page& page, const RunReport& run) {
+  const aggregate::TagSums sums = aggregate::sums_by_tag(*run.totals);
+  if (sums.tags.empty()) return;
+  std::vector<Row> rows{kTagHead};
+  for (const auto& [name, sum, elapsed] : std::span(sums.tags).first(std::min(sums.tags.size(), kTagsShown))) {
+    const double seconds = elapsed.seconds_f();
+    const double rate = seconds > 0 ? static_cast<double>(sum.count) / seconds : 0;
+    rows.push_back(tag_row(printable(name), sum.count, sum.failed, rate, sum.response));
+  }
+  page.heading("TAGS", kTagNote);
+  page.rows(rows);
+  write_more(page, sums.tags.size() - (rows.size() - 1), "tag");
+  if (sums.left_out > 0) {
+    page.line(fmt::format("{} beyond these: only thresholds see them", format_count(sums.left_out)));
+  }
+}
+
 void write_distribution(Page& page, const RunReport& run) {
   const auto all = aggregate::sample(*run.totals, "http_req_duration");
   const Histogram& times = all->trend.answered;
@@ -447,6 +465,7 @@ std::string summary(const RunReport& run, const SummaryOptions& options) {
   write_requests(page, run);
   write_iterations(page, run);
   write_latencies(page, run);
+  write_tags(page, run);
   write_distribution(page, run);
   write_phases(page, run);
   write_statuses(page, run);

@@ -83,6 +83,19 @@ TEST(Summary, of_users_with_a_pace_shows_both_times) {
   EXPECT_THAT(text, HasSubstr("12 not sent in time or cut off: their waits are lower bounds (≥)"));
 }
 
+TEST(Summary, has_a_row_for_each_tag_of_steps) {
+  const auto run = tagged_run();
+  const std::vector<std::string> tags = block(summary(run->report), "TAGS");
+  ASSERT_EQ(tags.size(), 5u);
+  EXPECT_EQ(tags[1], "             requests     rate  failed     p50      p95      p99      max");
+  EXPECT_EQ(tags[3], "  api:v2       10,000  1,000/s   1.50%  10.7ms   19.7ms   20.5ms  ≥25.0ms");
+  for (int i = 0; i < 100; ++i) run->plan.steps[0].tags.push_back({"z", std::to_string(i)});
+  const std::vector<std::string> many = block(summary(run->report), "TAGS");
+  ASSERT_EQ(many.size(), 2u + 24 + 2);
+  EXPECT_EQ(many[26], "  … and 76 more tags, all in the result file");
+  EXPECT_EQ(many[27], "  3 beyond these: only thresholds see them");
+}
+
 TEST(Summary, says_how_many_requests_a_program_leaves_out) {
   auto run = closed_run();
   EXPECT_THAT(summary(run->report), testing::Not(HasSubstr("left out")));

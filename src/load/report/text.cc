@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "core/base/units.h"
+#include "load/metrics/window.h"
 #include "load/plan/metric.h"
 
 namespace bellwether::report {
@@ -339,6 +340,24 @@ std::string closed_model_note(std::string_view workflows) {
 std::string latency_note(const std::vector<std::vector<std::string>>& rows) {
   const bool has_service = std::ranges::any_of(rows, [](const auto& row) { return row.front() == kServiceRow; });
   return std::string("response: due → done") + (has_service ? "; service: sent → done" : "");
+}
+
+std::vector<std::string> tag_row(std::string name, uint64_t count, uint64_t failed, double rate_per_s,
+                                 const metrics::ResponseTimes& times) {
+  std::vector<std::string> row{std::move(name), format_count(count), decimal(rate_per_s) + "/s",
+                               percent(failed, count)};
+  if (times.empty()) return row;
+  for (const double p : {50.0, 95.0, 99.0}) row.push_back(figure_text(times.percentile(p)));
+  row.push_back(figure_text(times.max()));
+  return row;
+}
+
+std::string_view error_meaning(std::string_view kind) {
+  for (int e = 1; e < http1::kErrorKinds; ++e) {
+    const auto one = static_cast<http1::ErrorKind>(e);
+    if (to_string(one) == kind) return describe(one);
+  }
+  return {};
 }
 
 std::string check_text(uint64_t passes, uint64_t fails) {

@@ -92,6 +92,16 @@ std::vector<std::string> latency_row(std::string_view name, const metrics::Respo
 // The times that such rows have.
 std::string latency_note(const std::vector<std::vector<std::string>>& rows);
 
+// A table of tags: its head, and the row of the steps with one of them. A page has the first kTagsShown.
+inline constexpr std::size_t kTagsShown = 24;
+inline constexpr std::string_view kTagNote = "of all steps with the tag; times: http_req_duration";
+inline const std::vector<std::string> kTagHead{"", "requests", "rate", "failed", "p50", "p95", "p99", "max"};
+std::vector<std::string> tag_row(std::string name, uint64_t count, uint64_t failed, double rate_per_s,
+                                 const metrics::ResponseTimes& times);
+
+// The meaning of an error, from the name of its kind; empty for an unknown one.
+std::string_view error_meaning(std::string_view kind);
+
 // "98 passed, 2 failed (2.00%)"
 std::string check_text(uint64_t passes, uint64_t fails);
 

@@ -174,13 +174,9 @@ Duration CodeRun::took() const { return last_->done - (last_->attempts == 0 ? la
 
 std::array<Duration, metrics::kPhases> CodeRun::phases() const {
   const http1::Response& from = *last_;
-  if (from.status == 0) return {from.dns, from.connect, from.tls, from.sending, {}, {}};
-  return {from.dns,
-          from.connect,
-          from.tls,
-          from.sending,
-          from.first_byte - from.sent - from.sending,
-          from.done - from.first_byte};
+  if (from.attempts == 0) return {from.dns, from.connect, from.tls, {}, {}, {}};
+  const Instant answer = from.first_byte == Instant{} ? from.done : from.first_byte;
+  return {from.dns, from.connect, from.tls, from.sending, answer - from.sent - from.sending, from.done - answer};
 }
 
 void CodeRun::stow() {

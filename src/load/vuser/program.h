@@ -152,7 +152,7 @@ class CodeRun {
   const http1::Response& response() const { return *last_; }
   // Of the last exchange: from when it was sent, or from its begin when nothing was sent, until it was done or failed.
   Duration took() const;
-  // Of the last response, each 0 when it did not happen.
+  // Of the last exchange, each 0 when it did not happen. Of one that failed, the last phase ends with the failure.
   std::array<Duration, metrics::kPhases> phases() const;
   // Counts the exchanges, so that a program can detect that its response is no longer the last one.
   uint32_t exchanges() const { return exchanges_; }

@@ -1,5 +1,6 @@
 // Steps whose work a program does, by the real engine against the real test server on virtual time: each of their
 // requests is counted once, under its name, and charged no more than its own wait.
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <numeric>
 
@@ -44,6 +45,9 @@ class Scripted final : public vuser::Program {
       EXPECT_EQ(last.body, "");
       EXPECT_GT(run.took(), Duration::zero()) << "a mean of times does not get better by failing";
     }
+    const auto phases = run.phases();
+    EXPECT_EQ(phases[3] + phases[4] + phases[5], last.attempts == 0 ? Duration::zero() : run.took());
+    EXPECT_GE(*std::min_element(phases.begin(), phases.end()), Duration::zero());
     if (at > 0 && wishes_[at - 1].what == Wish::What::kSend) EXPECT_GE(run.took(), wishes_[at - 1].span);
     if (at == wishes_.size()) return run.end();
     run.state = reinterpret_cast<void*>(at + 1);

@@ -293,8 +293,17 @@ Result<Described> describe(std::string_view artifact, const std::string& file) {
   const std::string name = file.substr(file.rfind('/') + 1);
   BW_TRY(auto library, Library::open(artifact, name));
   BW_TRY(const auto declared, declarations_of(*library, name));
-  const char* source = library->program().source;
-  return Described{Writer(declared, file).write(), source == nullptr ? file : source};
+  const char* const known = library->program().source;
+  std::string source = known == nullptr ? file : known;
+  for (const Declared& one : declared) {
+    const std::size_t first = one.value.find_first_not_of(" \t\r\n");
+    if (one.kind != BELLWETHER_SCENARIO || first == std::string::npos || one.value[first] != '{') continue;
+    return fail(Errc::kInvalid,
+                "{}:{}: the text of BELLWETHER_SCENARIO is a map in braces, and the workflows cannot follow it: leave "
+                "out the outer braces, as in \"defaults: {{http: {{timeout: 1s}}}}\", with one key a line",
+                source, one.line);
+  }
+  return Described{Writer(declared, file).write(), std::move(source)};
 }
 
 }  // namespace bellwether::script::native

@@ -59,6 +59,18 @@ TEST(Describe, what_is_declared_stands_in_its_line) {
   EXPECT_THAT(described->source, HasSubstr("shop.cc"));
 }
 
+TEST(Describe, settings_in_braces_are_refused_with_their_line_and_a_remedy) {
+  const std::string kept = "BELLWETHER_SCENARIO(R\"(\n  env:\n    BASE: http://127.0.0.1\n)\")";
+  std::string text(kShop);
+  text.replace(text.find(kept), kept.size(), "BELLWETHER_SCENARIO(\" {env: {BASE: 'http://127.0.0.1'}}\")");
+  Compiled compiled(text);
+  const auto described = describe(compiled.bytes(), "a/shop.bw");
+  ASSERT_FALSE(described);
+  EXPECT_EQ(described.error().code, Errc::kInvalid);
+  EXPECT_THAT(described.error().message, HasSubstr("shop.cc:3: the text of BELLWETHER_SCENARIO is a map in braces"));
+  EXPECT_THAT(described.error().message, HasSubstr("leave out the outer braces"));
+}
+
 TEST(Describe, what_is_no_program_is_refused) {
   const auto described = describe("\x7f\x45LF and nothing else", "a/shop.bw");
   ASSERT_FALSE(described);
