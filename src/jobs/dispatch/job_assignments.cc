@@ -114,7 +114,9 @@ void JobKernel::fill_gaps(Instant now, JobEffects& out) {
   }
 }
 
-// Takes back the assigned part of a group that cannot begin; the group is tried again a little later.
+// Takes back a group that cannot begin; it is tried again a little later. Workers that are ready give their parts back,
+// too: another number of cores needs another cut into parts, and two jobs that each keep some cores until they have the
+// rest wait for each other.
 void JobKernel::take_group_back(Instant now, const std::string& why, bool counts, JobEffects& out) {
   BW_PROBE("dispatch: a group is taken back");
   // To wait for cores is no failure.
@@ -317,10 +319,10 @@ void JobKernel::finish(Instant now, AssignmentRecord& assignment, JobEffects& ou
     assignment.lost_from = seconds(record_.workflows[workflow].base_second) + end.ran;
     if (left) {
       pool_.exclude(now, assignment);
-      book_.add_event(
-          now, "worker_left",
-          whose + (unasked && !pool_.is_leaving(assignment) ? ": an owner stopped it without recording the reason"
-                                                            : ": the worker leaves the cluster"));
+      book_.add_event(now, "worker_left",
+                      whose + (unasked && !pool_.is_leaving(assignment)
+                                   ? ": an owner stopped it before a quorum knew why: " + end.detail
+                                   : ": the worker leaves the cluster"));
     } else {
       book_.add_event(now, "worker_isolated", fmt::format("{} stopped: {}", whose, end.detail));
     }
@@ -358,80 +360,6 @@ void JobKernel::finish(Instant now, AssignmentRecord& assignment, JobEffects& ou
   AssignmentRecord& ended = *book_.find(id);
   const bool goes_on = !ended.handed_over && ended.state == AssignmentState::kEnded;
   if (goes_on && !book_.followers_of(id).empty()) moves_.call_off(now, ended, {}, out);
-}
-
-void JobKernel::sighted(Instant now, const std::string& worker, uint64_t life,
-                        const std::vector<AssignmentSight>& sights, JobEffects& out) {
-  if (!book_.owned || book_.over) return;
-  const auto has_begun = [](const AssignmentSight& sight) { return sight.clock != Duration::zero(); };
-  for (const AssignmentSight& sight : sights) {
-    const AssignmentRecord* assignment = find(sight.assignment);
-    if (!book_.adopting || !has_begun(sight) || assignment == nullptr || assignment->worker != worker) continue;
-    const WorkflowRecord& one = record_.workflows[assignment->workflow];
-    const uint64_t base = one.begun ? one.base_second : sight.from;
-    // A part that ran once and was begun again: the clock of its workflow is another one now.
-    if (spec_[assignment->workflow].length == Duration::zero() && sight.from != base) continue;
-    // The workers know best when it began, also those on which it has ended.
-    book_.zero = now - sight.clock - seconds(base);
-    if (record_.started.unix_ns == 0) record_.started = book_.wall(*book_.zero);
-    asking_clock_.clear();
-    break;
-  }
-  for (AssignmentRecord& assignment : record_.assignments) {
-    if (assignment.worker != worker || !is_live(assignment)) continue;
-    const auto sight = std::find_if(sights.begin(), sights.end(),
-                                    [&](const AssignmentSight& one) { return one.assignment == assignment.id; });
-    if (assignment.life != life || sight == sights.end()) {
-      if (is_settled(assignment)) continue;
-      book_.add_event(now, "assignment_lost", fmt::format("worker '{}' no longer has it", worker));
-      lose(now, assignment, "its worker no longer has it", out);
-      continue;
-    }
-    if (book_.is_spare(assignment)) {
-      if (has_begun(*sight) && sight->phase == AssignmentPhase::kRunning) moves_.will_take_over(assignment.id);
-    } else if (has_begun(*sight) && !assignment.streams) {
-      BW_PROBE("dispatch: a begin that its owner did not live to write down");
-      assignment.streams = true;
-      assignment.from = sight->from;
-      assignment.rows = book_.rows_before(now, assignment);
-      book_.changed = true;
-      WorkflowRecord& one = record_.workflows[assignment.workflow];
-      if (!std::exchange(one.begun, true)) one.base_second = sight->from;
-      if (sight->from > one.base_second) {
-        book_.write_losses(assignment.workflow, parts_of(assignment.parts), seconds(sight->from + 1));
-      }
-    }
-    if (assignment.state == AssignmentState::kStopping && !book_.is_stopped(assignment.workflow) &&
-        sight->phase == AssignmentPhase::kRunning && !is_final(record_.workflows[assignment.workflow].state)) {
-      BW_PROBE("dispatch: an eviction that its owner did not live to carry out");
-      out.push_back(job_effect::Stop{assignment.id, StopHow::kAtOnce, "it makes no progress", true});
-    }
-    if (assignment.state != AssignmentState::kStopping) {
-      if (sight->phase == AssignmentPhase::kReady) book_.set(now, assignment, AssignmentState::kReady);
-      if (sight->phase == AssignmentPhase::kRunning && assignment.streams)
-        book_.set(now, assignment, AssignmentState::kRunning);
-      if (spec_[assignment.workflow].told_vus) out.push_back(job_effect::Scale{assignment.id});
-    }
-    if (assignment.state == AssignmentState::kOffered && sight->phase != AssignmentPhase::kEnded)
-      out.push_back(job_effect::Offer{assignment.id});
-    if (book_.is_stopped(assignment.workflow) && sight->phase != AssignmentPhase::kEnded) {
-      book_.set(now, assignment, AssignmentState::kStopping);
-      out.push_back(job_effect::Stop{assignment.id, record_.stop->how, record_.stop->why});
-    }
-  }
-  asking_.erase(worker);
-  asking_clock_.erase(worker);
-  fence_.sighted(worker);
-  for (const AssignmentSight& sight : sights) {
-    if (sight.until != 0) handed_over(now, sight.assignment, sight.until, out);
-    if (sight.phase != AssignmentPhase::kEnded) continue;
-    const AssignmentRecord* assignment = find(sight.assignment);
-    if (assignment != nullptr && assignment->worker == worker && !is_live(*assignment)) {
-      layers_.hear_values(now, *assignment, sight.end.provided, out);
-    }
-    ended(now, sight.assignment, sight.end, out);
-  }
-  advance(now, out);
 }
 
 void JobKernel::evicted(Instant now, AssignmentId id, const std::string& why, JobEffects& out) {
@@ -484,10 +412,14 @@ void JobKernel::lose(Instant now, AssignmentRecord& assignment, const std::strin
   if (assignment.streams) book_.lose_iterations(now, assignment);
   if (assignment.streams && spec_[assignment.workflow].takes_rows)
     assignment.rows = book_.rows_by(assignment, book_.ran_until(now, assignment));
+  const Duration base = seconds(one.base_second);
+  const Duration stopped =
+      std::min(book_.elapsed(book_.since[assignment.id]), base + spec_[assignment.workflow].length);
   book_.set(now, assignment, AssignmentState::kGone);
-  if (is_final(one.state) && assignment.streams && assignment.end) {
-    // It had ended, and some of its seconds had not arrived.
-    book_.write_losses(assignment.workflow, parts_of(assignment.parts), seconds(one.base_second) + assignment.end->ran);
+  if (is_final(one.state) && assignment.streams) {
+    // Some of its seconds, up to its end or that of its workflow, had not arrived.
+    const Duration until = assignment.end ? base + assignment.end->ran : stopped;
+    if (until > assignment.lost_from) book_.write_losses(assignment.workflow, parts_of(assignment.parts), until);
   }
   if (!one.begun || is_final(one.state)) return;
   if (assignment.streams) ++one.retries;

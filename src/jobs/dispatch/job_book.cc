@@ -5,18 +5,9 @@
 #include <utility>
 
 #include "core/base/check.h"
-#include "core/base/probe.h"
-#include "core/base/units.h"
-#include "load/plan/schedule.h"
 
 namespace bellwether::dispatch {
 namespace {
-
-// Whether an assignment holds, or held, this part of the workflow.
-bool has_part(const AssignmentRecord& assignment, uint16_t workflow, uint32_t part) {
-  return assignment.workflow == workflow && part >= assignment.parts.first &&
-         part - assignment.parts.first < assignment.parts.count;
-}
 
 std::string cut(std::string text) {
   if (text.size() > kMaxTextBytes) text.resize(kMaxTextBytes);
@@ -150,215 +141,13 @@ Instant JobBook::end_of_last() const {
   return last;
 }
 
-// --- losses ----------------------------------------------------------------------------------------------------------
-
-uint32_t JobBook::deaths(uint16_t workflow, uint32_t part) const {
-  return static_cast<uint32_t>(
-      std::count_if(record.assignments.begin(), record.assignments.end(), [&](const AssignmentRecord& assignment) {
-        return has_part(assignment, workflow, part) && assignment.state == AssignmentState::kGone &&
-               assignment.streams && !assignment.handed_over && (!assignment.end || lost_its_process(assignment));
-      }));
-}
-
-uint64_t JobBook::iterations_of(uint16_t workflow, uint32_t part) const {
-  if (!spec[workflow].counted) return 0;
-  const AssignmentRecord* last = nullptr;
-  for (const AssignmentRecord& assignment : record.assignments) {
-    if (has_part(assignment, workflow, part) && assignment.state == AssignmentState::kGone && assignment.streams)
-      last = &assignment;
-  }
-  return last == nullptr ? spec[workflow].counted->planned(part, record.workflows[workflow].parts)
-                         : plan::dealt_to(last->left, part - last->parts.first, last->parts.count);
-}
-
-uint32_t JobBook::succeeded(const AssignmentRecord& assignment) const {
-  uint32_t count = 0;
-  for (const uint32_t part : parts_of(assignment.parts)) {
-    count += std::any_of(record.assignments.begin(), record.assignments.end(), [&](const AssignmentRecord& other) {
-      return has_part(other, assignment.workflow, part) && other.id.value() > assignment.id.value() && other.streams;
-    });
-  }
-  return count;
-}
-
-std::string JobBook::how_lost(const AssignmentRecord& assignment) {
-  const bool left = assignment.end && assignment.end->outcome == AssignmentOutcome::kLeft;
-  return fmt::format("worker '{}' {}", assignment.worker,
-                     left                           ? "left"
-                     : lost_its_process(assignment) ? "lost the process of an assignment"
-                                                    : "was lost");
-}
-
-void JobBook::add_loss(uint16_t workflow, const std::string& how, uint32_t parts, Duration from, Duration to) {
-  plan::Loss loss{from, to, static_cast<double>(parts) / std::max(record.workflows[workflow].parts, 1U),
-                  fmt::format("{}, workflow '{}'", how, spec[workflow].name)};
-  if (record.losses.size() < kMaxLosses) {
-    record.losses.push_back(std::move(loss));
-    return;
-  }
-  // At no moment did a workflow lose more than this entry says.
-  plan::Loss& last = record.losses.back();
-  if (merged.empty()) merged.push_back({std::nullopt, last.from, last.to, last.ratio});
-  double at_once = loss.ratio;
-  for (const MergedLoss& one : merged) {
-    const bool is_its = !one.workflow || *one.workflow == workflow;
-    if (is_its && one.from < loss.to && loss.from < one.to) at_once += one.ratio;
-  }
-  if (merged.size() < kMaxMerged) {
-    merged.push_back({workflow, loss.from, loss.to, loss.ratio});
-  } else {
-    MergedLoss& all = merged.back();
-    all = {std::nullopt, std::min(all.from, loss.from), std::max(all.to, loss.to), std::max(all.ratio, at_once)};
-  }
-  last = {std::min(last.from, loss.from), std::max(last.to, loss.to), std::min(std::max(last.ratio, at_once), 1.0),
-          std::string(kMergedLosses)};
-}
-
-void JobBook::write_losses(uint16_t workflow, const std::vector<uint32_t>& parts, Duration until) {
-  if (spec[workflow].counted) return;
-  const bool once = spec[workflow].length == Duration::zero();
-  const Duration begin = seconds(record.workflows[workflow].base_second);
-  std::map<std::pair<Duration, std::string>, uint32_t> lost;  // from when, and the cause: number of parts
-  for (const uint32_t part : parts) {
-    const AssignmentRecord* last = nullptr;
-    for (const AssignmentRecord& assignment : record.assignments) {
-      const bool given_up = assignment.state == AssignmentState::kGone || assignment.handed_over;
-      const bool had = has_part(assignment, workflow, part) && given_up && assignment.streams;
-      if (had && (last == nullptr || assignment.lost_from >= last->lost_from)) last = &assignment;
-    }
-    if (last == nullptr && once) continue;
-    ++lost[last == nullptr ? std::pair(begin, std::string("no worker had started it"))
-                           : std::pair(last->lost_from, how_lost(*last))];
-  }
-  for (const auto& [what, count] : lost)
-    add_loss(workflow, what.second, count, what.first, std::max(what.first, until));
-}
-
-void JobBook::lose_gaps(uint16_t workflow, const std::vector<uint32_t>& parts, Duration until) {
-  write_losses(workflow, parts, until);
-  if (!spec[workflow].counted) return;
-  uint64_t left = 0;
-  for (const uint32_t part : parts) left += iterations_of(workflow, part);
-  Duration from = until;
-  for (const AssignmentRecord& assignment : record.assignments) {
-    if (assignment.workflow == workflow && assignment.left > 0) from = std::min(from, assignment.lost_from);
-  }
-  add_loss(workflow, format_count(left, "iteration") + " that no remaining worker could run",
-           static_cast<uint32_t>(parts.size()), from, until);
-}
-
-namespace {
-
-// Two machines may disagree by this time about the clock of a workflow.
-constexpr Duration kClocksDiffer = Duration::millis(500);
-
-}  // namespace
-
-uint64_t JobBook::unreported(const AssignmentRecord& assignment, Duration by) const {
-  const auto numbers = applied.find(assignment.id);
-  const auto told = iterated.find(assignment.id);
-  const Duration silence = by - seconds(assignment.from + (numbers == applied.end() ? 0 : numbers->second));
-  return plan::begun_within(told == iterated.end() ? 0 : told->second.pace,
-                            plan::users_of_part(spec[assignment.workflow].vus, assignment.parts.of),
-                            std::max(silence, Duration::zero()) + kClocksDiffer);
-}
-
-Duration JobBook::reported_until(const AssignmentRecord& assignment) const {
-  const auto numbers = applied.find(assignment.id);
-  const auto told = iterated.find(assignment.id);
-  const bool has_any = numbers != applied.end() && numbers->second > 0;
-  const Duration idle = has_any && told != iterated.end() ? told->second.idle : Duration::zero();
-  return seconds(assignment.from + (has_any ? numbers->second : 0)) - idle;
-}
-
-// The end of a process that was killed says nothing about its time.
-Duration JobBook::ran_until(Instant now, const AssignmentRecord& assignment) const {
-  if (!assignment.end || lost_its_process(assignment)) return elapsed(now);
-  return seconds(record.workflows[assignment.workflow].base_second) + assignment.end->ran;
-}
-
-plan::RowPoint JobBook::rows_by(const AssignmentRecord& assignment, Duration by) const {
-  const Duration base = seconds(record.workflows[assignment.workflow].base_second);
-  plan::RowPoint point = assignment.rows;
-  const auto told = iterated.find(assignment.id);
-  const auto numbers = applied.find(assignment.id);
-  const bool has_told = told != iterated.end() && numbers != applied.end() && numbers->second > 0;
-  if (has_told && told->second.taken > 0) {
-    point.at = seconds(assignment.from + numbers->second) - base;
-    point.rows = std::max(point.rows, told->second.taken);
-  } else if (has_told && !spec[assignment.workflow].open_model) {
-    point.rows += told->second.ended;  // a worker of an older version reports no rows: one part may have taken all
-  }
-  // The next assignment adds the arrivals that were due since.
-  if (spec[assignment.workflow].open_model) return point;
-  if (!has_told_all(assignment)) point.rows += unreported(assignment, by);
-  point.at = std::max(point.at, by - base);
-  return point;
-}
-
-plan::RowPoint JobBook::rows_before(Instant now, const AssignmentRecord& assignment) const {
-  if (!spec[assignment.workflow].takes_rows) return {};
-  std::optional<plan::RowPoint> most;
-  for (const uint32_t part : parts_of(assignment.parts)) {
-    const AssignmentRecord* last = nullptr;
-    for (const AssignmentRecord& one : record.assignments) {
-      const bool ceded = one.state == AssignmentState::kGone || one.handed_over;
-      if (one.id != assignment.id && has_part(one, assignment.workflow, part) && one.streams && ceded) last = &one;
-    }
-    if (last == nullptr) continue;
-    if (!most) most = last->rows;
-    most = {std::max(most->rows, last->rows.rows), std::min(most->at, last->rows.at)};
-  }
-  const Duration ran = elapsed(now) - seconds(record.workflows[assignment.workflow].base_second);
-  return most.value_or(plan::RowPoint{0, std::max(ran, Duration::zero())});
-}
-
-// Others begin no iteration that it may have begun; those of them that it did not report are lost.
-void JobBook::lose_iterations(Instant now, AssignmentRecord& assignment) {
-  if (!spec[assignment.workflow].counted) return;
-  const plan::Iterated& told = iterated[assignment.id];
-  const Duration ran = ran_until(now, assignment);
-  uint64_t begun = std::max(told.begun, told.ended);
-  if (!has_told_all(assignment)) {
-    const uint64_t more = unreported(assignment, ran);
-    begun = more < assignment.iterations ? begun + more * assignment.parts.count : assignment.iterations;
-  }
-  if (assignment.end && assignment.end->outcome == AssignmentOutcome::kCompleted) begun = assignment.iterations;
-  begun = std::min(begun, assignment.iterations);
-  assignment.left = assignment.iterations - begun;
-  if (begun <= told.ended) return;
-  add_loss(assignment.workflow,
-           fmt::format("{} with {} that it may have started", how_lost(assignment),
-                       format_count(begun - told.ended, "iteration")),
-           assignment.parts.count, assignment.lost_from, std::max(ran, assignment.lost_from));
-}
-
-// A workflow that ends early, while the run goes on, is missing from then on.
-void JobBook::lose_rest(Instant now, uint16_t workflow, const std::string& how) {
-  const WorkflowRecord& one = record.workflows[workflow];
-  if (!one.begun || one.parts == 0 || is_past(now, workflow) || spec[workflow].length == Duration::zero()) return;
-  add_loss(workflow, how, one.parts, elapsed(now), clock_of(workflow) + spec[workflow].length - *zero);
-}
-
-// The ingest is a copy, and may be older than the record. Seconds that it lacks of ended assignments are still with
-// their workers: the owner asks them, like the running ones. Seconds of assignments that are gone are lost.
-void JobBook::follow_ingest(Instant now) {
-  for (AssignmentRecord& assignment : record.assignments) {
-    if (!assignment.streams || has_all_of(assignment)) continue;
-    const Duration until = reported_until(assignment);
-    if (assignment.state == AssignmentState::kEnded) {
-      BW_PROBE("dispatch: an assignment has ended whose last seconds the ingest lacks");
-      set(now, assignment, AssignmentState::kStopping);
-      had_ended.insert(assignment.id);
-    } else if (assignment.state == AssignmentState::kGone && until < assignment.lost_from) {
-      BW_PROBE("dispatch: an assignment is gone whose last seconds the ingest lacks");
-      // Of parts that no other assignment continued, the loss is not recorded yet; of iterations all of it is.
-      const bool all = is_final(record.workflows[assignment.workflow].state) || spec[assignment.workflow].counted;
-      const uint32_t written = all ? assignment.parts.count : succeeded(assignment);
-      if (written > 0) add_loss(assignment.workflow, how_lost(assignment), written, until, assignment.lost_from);
-      assignment.lost_from = until;
-      changed = true;
-    }
+void JobBook::settle_clock() {
+  adopting = false;
+  auto event = record.events.end() - std::ssize(early_events);
+  for (const Instant at : std::exchange(early_events, {})) (event++)->at = elapsed(at);
+  for (const EarlyRest& one : std::exchange(early_rests, {})) {
+    for (const plan::Loss& written : one.written) std::erase(record.losses, written);
+    lose_rest(one.at, one.workflow, one.how);
   }
 }
 
@@ -418,9 +207,9 @@ void JobBook::skip_dependents(JobEffects& out) {
 
 void JobBook::fail_workflow(Instant now, uint16_t workflow, WorkflowState to, const std::string& why, JobEffects& out) {
   if (is_final(record.workflows[workflow].state)) return;
-  lose_rest(now, workflow, std::string(to_string(to)));
   become(workflow, to, why, out);
   stop_assignments(now, workflow, StopHow::kAtOnce, "its workflow has failed", out);
+  lose_rest(now, workflow, std::string(to_string(to)));
 }
 
 void JobBook::stop_assignments(Instant now, uint16_t workflow, StopHow how, const std::string& why, JobEffects& out) {
@@ -451,9 +240,13 @@ void JobBook::add_event(Instant now, std::string kind, std::string detail) {
     // A flood of one kind displaces its own.
     const auto newer = events.begin() + kMaxJobEvents / 2;
     const auto alike = std::ranges::find(newer, events.end(), kind, &JobEvent::kind);
-    events.erase(alike != events.end() ? alike : newer);
+    const auto dropped = alike != events.end() ? alike : newer;
+    const auto left = events.end() - dropped;
+    if (left <= std::ssize(early_events)) early_events.erase(early_events.end() - left);
+    events.erase(dropped);
     ++record.events_dropped;
   }
+  if (adopting) early_events.push_back(now);
   events.push_back({elapsed(now), std::move(kind), cut(std::move(detail))});
 }
 

@@ -123,6 +123,16 @@ struct JobBook {
   };
   static constexpr std::size_t kMaxMerged = 1'000;
   std::vector<MergedLoss> merged;
+  // What a new owner has written by a wall clock: the times of the newest events, and the rests of workflows that
+  // ended.
+  struct EarlyRest {
+    Instant at;
+    uint16_t workflow = 0;
+    std::string how;
+    std::vector<plan::Loss> written;
+  };
+  std::vector<Instant> early_events;
+  std::vector<EarlyRest> early_rests;
 
   // --- the assignments and the workflows
   const AssignmentRecord* find(AssignmentId assignment) const;
@@ -164,6 +174,9 @@ struct JobBook {
   Duration elapsed(Instant now) const;
   // The end of the last assignment that has ended.
   Instant end_of_last() const;
+  // The workers have told a new owner the clock of the run, or it waits for them no more: early_events and early_rests
+  // get their times by that clock.
+  void settle_clock();
 
   // --- losses
   // How often this part lost its worker. A worker that left, or an assignment that was cut off or had handed over, does
@@ -188,6 +201,8 @@ struct JobBook {
   // The number of its parts that another assignment continues.
   uint32_t succeeded(const AssignmentRecord& assignment) const;
   static std::string how_lost(const AssignmentRecord& assignment);
+  // The last one that ran this part and runs it no more; nullptr: none.
+  const AssignmentRecord* last_of(uint16_t workflow, uint32_t part) const;
   void add_loss(uint16_t workflow, const std::string& how, uint32_t parts, Duration from, Duration to);
   // Records as lost the time of these parts from the loss of their last assignment (or from the workflow's begin, if
   // none is known to have begun) until `until`. A part that runs once begins whenever a worker runs it; for counted
@@ -196,6 +211,8 @@ struct JobBook {
   // No worker will run these parts any more.
   void lose_gaps(uint16_t workflow, const std::vector<uint32_t>& parts, Duration until);
   void lose_iterations(Instant now, AssignmentRecord& assignment);
+  // The workflow ends early, while the run goes on: it is missing from then on, and those of its parts that nobody runs
+  // are missing since they were lost. Iterations that lost workers left count as its rest.
   void lose_rest(Instant now, uint16_t workflow, const std::string& how);
   void follow_ingest(Instant now);
 

@@ -4,15 +4,11 @@
 #include <utility>
 
 #include "core/base/check.h"
-#include "core/base/probe.h"
 
 namespace bellwether::dispatch {
 namespace {
 
 constexpr int64_t kSecondNs = 1'000'000'000;
-
-// A new owner asks so many workers for the clock of the run that have nothing else to tell.
-constexpr std::size_t kMaxAskedForClock = 5;
 
 uint64_t seconds_up(Duration span) { return static_cast<uint64_t>((span.ns() + kSecondNs - 1) / kSecondNs); }
 
@@ -63,49 +59,6 @@ AssignmentOrder JobKernel::order(AssignmentId id, JobFence fence) const {
 
 // --- events ----------------------------------------------------------------------------------------------------------
 
-void JobKernel::adopt(Instant now, Duration ago, std::map<AssignmentId, uint64_t> applied, JobEffects& out) {
-  book_.applied = std::move(applied);
-  book_.owned = book_.adopting = book_.adopted = true;
-  asked_until_ = now + rules_.adopt_limit;
-  fence_.adopt(now);
-  if (!record_.witnesses_before.empty()) record_.witnesses_since = record_.revision + 1;
-  if (record_.started.unix_ns != 0) book_.zero = now - ago;
-  if (is_final(record_.state)) {
-    book_.over = true;
-  } else {
-    book_.follow_ingest(now);
-  }
-  for (const AssignmentRecord& assignment : record_.assignments) {
-    book_.since[assignment.id] = now;
-    const bool missed = is_live(assignment) && !book_.has_all_of(assignment);
-    if (missed || (assignment.end && layers_.is_awaited(assignment.workflow))) asking_.insert(assignment.worker);
-  }
-  // A wall clock that is ahead would end workflows and reach timeouts too early. Without a clock only a job ends of
-  // which all has completed.
-  bool needs_clock = !asking_.empty();
-  for (uint16_t w = 0; w < spec_.size(); ++w) {
-    const WorkflowRecord& one = record_.workflows[w];
-    needs_clock = needs_clock || (!is_final(one.state) && (!one.begun || !book_.gaps(w).empty()));
-  }
-  for (const AssignmentRecord& assignment : record_.assignments) {
-    needs_clock = needs_clock || (is_live(assignment) && book_.has_all_of(assignment) &&
-                                  assignment.end->outcome != AssignmentOutcome::kCompleted);
-  }
-  for (auto one = record_.assignments.rbegin(); needs_clock && one != record_.assignments.rend(); ++one) {
-    if (!book_.zero || asking_clock_.size() == kMaxAskedForClock) break;
-    if (one->streams && !asking_.contains(one->worker)) asking_clock_.insert(one->worker);
-  }
-  if (record_.state == JobState::kSubmitted) book_.become(JobState::kQueued, {}, out);
-  book_.changed = !book_.over;
-  advance(now, out);
-}
-
-std::vector<std::string> JobKernel::workers_to_ask() const {
-  std::vector<std::string> all(asking_.begin(), asking_.end());
-  all.insert(all.end(), asking_clock_.begin(), asking_clock_.end());
-  return all;
-}
-
 void JobKernel::stop(Instant now, const JobStop& stop, const std::set<uint16_t>& workflows, JobEffects& out) {
   if (!book_.owned || book_.over || book_.concluding) return;
   const bool cancelled = stop.cause == JobStop::Cause::kCancelled;
@@ -123,7 +76,7 @@ void JobKernel::stop(Instant now, const JobStop& stop, const std::set<uint16_t>&
     if (is_final(state) || (workflows.empty() && !book_.is_stopped(w))) continue;
     book_.stop_assignments(now, w, stop.how, stop.why, out);
     const bool begun = record_.workflows[w].begun;
-    if (!workflows.empty() || (cancelled && !book_.has_live(w)) || (!begun && cancelled)) {
+    if (!workflows.empty() || (!begun && cancelled)) {
       if (!workflows.empty()) book_.lose_rest(now, w, "cancelled");
       book_.become(w, WorkflowState::kCancelled, stop.why, out);
     } else if (!begun) {
@@ -342,43 +295,6 @@ void JobKernel::begin_ready(Instant now, JobEffects& out) {
     if (assignment.state == AssignmentState::kReady && record_.workflows[assignment.workflow].begun)
       begin_assignment(now, assignment, out);
   }
-}
-
-// All workers have reported what they run of it, or the limit has passed.
-void JobKernel::adopted(Instant now, JobEffects& out) {
-  book_.adopting = false;
-  // The newest first: nothing begins for a lost one that was to follow another lost one.
-  const std::map<AssignmentId, std::string> lost = std::exchange(lost_early_, {});
-  for (std::size_t i = record_.assignments.size(); i-- > 0;) {
-    AssignmentRecord& assignment = record_.assignments[i];
-    if (!is_live(assignment)) continue;
-    if (book_.has_all_of(assignment)) {
-      finish(now, assignment, out);
-    } else if (const auto one = lost.find(assignment.id); one != lost.end()) {
-      lose(now, assignment, one->second, out);
-    }
-  }
-  if (!asking_.empty()) {
-    BW_PROBE("dispatch: a worker did not say what it runs");
-    asking_.clear();
-  }
-  asking_clock_.clear();
-  if (book_.zero) book_.add_event(now, "owner_changed", "another manager continues the run");
-  for (std::size_t i = 0; i < record_.assignments.size(); ++i) {
-    AssignmentRecord& assignment = record_.assignments[i];
-    const WorkflowRecord& one = record_.workflows[assignment.workflow];
-    if (!one.begun || is_final(one.state)) continue;
-    if (assignment.streams && one.state == WorkflowState::kAssigned)
-      book_.become(assignment.workflow, WorkflowState::kRunning, {}, out);
-    if (assignment.state == AssignmentState::kReady && !book_.is_stopped(assignment.workflow))
-      begin_assignment(now, assignment, out);
-    const bool told = book_.is_spare(assignment) && find(assignment.follows)->until != 0;
-    const bool goes = assignment.follows != AssignmentId() && assignment.state == AssignmentState::kRunning &&
-                      now < book_.moment(assignment.from);
-    if (goes || (told && !moves_.takes_over(assignment.id)))
-      out.push_back(job_effect::TakeOver{assignment.id, book_.clock_of(assignment.workflow), goes});
-  }
-  if (book_.zero && record_.state == JobState::kDispatching) book_.become(JobState::kRunning, {}, out);
 }
 
 // The whole group begins at one instant, when all of it is ready. False: it cannot, and the job stops.

@@ -127,10 +127,12 @@ class JobKernel {
                                       uint64_t answered = 0) {
     auto given = fence_.permit(now, worker, life, held, number, answered);
     for (const AssignmentId id : held) {
-      if (given && lost_early_.contains(id)) given->denied.push_back(id);
+      if (given && (lost_early_.contains(id) || given_up_.contains(id))) given->denied.push_back(id);
     }
     return given;
   }
+  // Its worker does not start it. Permits deny it from now on, and its parts move when the worker has dropped it.
+  void give_up(AssignmentId assignment) { given_up_.insert(assignment); }
   // The answer of a witness to job_effect::Deny.
   void denied(Instant now, const Witness& silent, const Witness& witness, Duration rest, JobEffects& out);
   bool is_silent(const Witness& one) const { return fence_.is_silent(one); }
@@ -179,12 +181,14 @@ class JobKernel {
  private:
   // --- job_kernel.cc: the life of the job
   void advance(Instant now, JobEffects& out);
-  void adopted(Instant now, JobEffects& out);
   bool begin_group(Instant now, JobEffects& out);
   void begin_ready(Instant now, JobEffects& out);
   void judge(Instant now, uint16_t workflow, JobEffects& out);
   void conclude(Instant now, JobEffects& out);
   JobState outcome() const;
+
+  // --- job_adoption.cc: a new owner
+  void adopted(Instant now, JobEffects& out);
 
   // --- job_assignments.cc: assignments
   std::vector<uint16_t> ready_workflows() const;
@@ -219,6 +223,7 @@ class JobKernel {
   // Workers that run nothing now but may know when the run began; one answer that says it is enough.
   std::set<std::string> asking_clock_;
   std::map<AssignmentId, std::string> lost_early_;  // before the clock of the run was certain, and why
+  std::set<AssignmentId> given_up_;
   Instant asked_until_;
   std::optional<Instant> no_workers_since_;
   std::optional<Instant> group_again_;  // not before, after the attempt to assign a group failed

@@ -202,6 +202,74 @@ TEST(JobLastOwner, TheClockOfTheRunIsAskedForBetweenTwoWorkflows) {
   EXPECT_FALSE(job.record().stop.has_value()) << "its wall clock is ahead";
 }
 
+// Its wall clock is behind, or says that the workflow is over. A user cancels the workflow before the workers answer.
+TEST(JobLastOwner, TheRestOfAWorkflowThatEndsIsLostByTheClockOfTheRun) {
+  for (const Duration ago : {Duration::seconds(5), Duration::seconds(90)}) {
+    const AssignmentRecord one = assignment_of(1, {0, 1, 2}, AssignmentState::kRunning);
+    const AssignmentRecord two = assignment_of(2, {1, 1, 2}, AssignmentState::kRunning);
+    JobKernel job({load_spec("browse", kMinute)}, JobRules(), running_record(2, {one, two}), Prng(1));
+    JobEffects out;
+    job.adopt(kAdopted, ago, {{one.id, 29}, {two.id, 29}}, out);
+    job.stop(kAdopted, {JobStop::Cause::kCancelled, StopHow::kAtOnce, "ann", "enough"}, {0}, out);
+    EXPECT_EQ(job.record().workflows[0].state, WorkflowState::kCancelled);
+    for (const AssignmentRecord& runs : {one, two}) {
+      job.sighted(kAdopted + Duration::seconds(1), runs.worker, runs.life,
+                  {{.assignment = runs.id, .phase = AssignmentPhase::kRunning, .clock = Duration::seconds(31)}}, out);
+    }
+    const plan::Loss rest{Duration::seconds(30), kMinute, 1, "cancelled, workflow 'browse'"};
+    EXPECT_EQ(job.record().losses, std::vector{rest});
+    EXPECT_EQ(job.record().events.front().kind, "workflow_stopping");
+    EXPECT_EQ(job.record().events.front().at, Duration::seconds(30));
+    job.worker_gone(kAdopted + Duration::seconds(2), one.worker, one.life, "its process has ended", out);
+    ASSERT_EQ(job.record().losses.size(), 2u);
+    EXPECT_EQ(job.record().losses[1].from, Duration::seconds(29));
+    EXPECT_EQ(job.record().losses[1].to, Duration::seconds(30)) << "until the workflow was cancelled";
+  }
+}
+
+// Its second owner dies before the workers answer.
+TEST(JobLastOwner, NoRecordHasAnEndedWorkflowWithoutItsLoss) {
+  const AssignmentRecord runs = assignment_of(1, {0, 1, 1}, AssignmentState::kRunning);
+  JobKernel job({load_spec("browse", kMinute)}, JobRules(), running_record(1, {runs}), Prng(1));
+  JobEffects out;
+  job.adopt(kAdopted, Duration::seconds(5), {{runs.id, 4}}, out);
+  job.stop(kAdopted, {JobStop::Cause::kCancelled, StopHow::kAtOnce, "ann", "enough"}, {0}, out);
+  ASSERT_TRUE(job.asks(runs.worker));
+  ASSERT_EQ(job.record().losses.size(), 1u);
+  EXPECT_EQ(job.record().losses[0].from, Duration::seconds(5));
+}
+
+TEST(JobLastOwner, ACancelledJobNamesWhatNobodyRan) {
+  AssignmentRecord lost = assignment_of(1, {0, 1, 1}, AssignmentState::kGone);
+  lost.lost_from = Duration::seconds(9);
+  JobKernel job({load_spec("browse", kMinute)}, JobRules(), running_record(1, {lost}), Prng(1));
+  JobEffects out;
+  job.adopt(kAdopted, Duration::seconds(20), {{lost.id, 9}}, out);
+  job.worker_gone(kAdopted, lost.worker, lost.life, "its process has ended", out);
+  job.stop(kAdopted, {JobStop::Cause::kCancelled, StopHow::kAtOnce, "ann", "enough"}, {}, out);
+  EXPECT_EQ(job.record().workflows[0].state, WorkflowState::kCancelled);
+  ASSERT_EQ(job.record().losses.size(), 1u);
+  EXPECT_EQ(job.record().losses[0].from, Duration::seconds(9));
+  EXPECT_EQ(job.record().losses[0].to, Duration::seconds(20));
+}
+
+// An owner stopped it, and died before a quorum had the reason.
+TEST(JobLastOwner, AStopThatTheRecordDoesNotExplainIsToldWithTheReasonThatTheWorkerHas) {
+  AssignmentRecord stopped = assignment_of(1, {0, 1, 2}, AssignmentState::kRunning);
+  stopped.end = AssignmentEnd{AssignmentOutcome::kStopped, "it was reassigned", 5, Duration::seconds(5)};
+  const AssignmentRecord runs = assignment_of(2, {1, 1, 2}, AssignmentState::kRunning);
+  JobKernel job({load_spec("browse", kMinute)}, JobRules(), running_record(2, {stopped, runs}), Prng(1));
+  JobEffects out;
+  job.adopt(kAdopted, Duration::seconds(9), {{stopped.id, 5}, {runs.id, 8}}, out);
+  job.sighted(kAdopted, runs.worker, runs.life,
+              {{.assignment = runs.id, .phase = AssignmentPhase::kRunning, .clock = Duration::seconds(9)}}, out);
+  const auto& events = job.record().events;
+  const auto told =
+      std::find_if(events.begin(), events.end(), [](const auto& one) { return one.kind == "worker_left"; });
+  ASSERT_NE(told, events.end());
+  EXPECT_NE(told->detail.find("it was reassigned"), std::string::npos) << told->detail;
+}
+
 // One worker had left, which leaves a gap, and the assignment of another one aborts the job.
 TEST(JobLastOwner, AStopByOneEndDoesNotHideTheLossOfAnother) {
   AssignmentRecord left = assignment_of(1, {0, 1, 3}, AssignmentState::kRunning);
@@ -268,6 +336,40 @@ TEST(JobBook, APartDoesNotDieWithWhoHasHandedItOver) {
   EXPECT_EQ(JobBook({load_spec("browse", kMinute)}, JobRules(), record).deaths(0, 0), 1u);
   record.assignments[0].handed_over = true;
   EXPECT_EQ(JobBook({load_spec("browse", kMinute)}, JobRules(), record).deaths(0, 0), 0u);
+}
+
+TEST(JobBook, TheRestOfAWorkflowHasWhatNobodyRunsOfItSinceItWasLost) {
+  AssignmentRecord lost = assignment_of(1, {0, 1, 2}, AssignmentState::kGone);
+  lost.lost_from = Duration::seconds(9);
+  JobBook book({load_spec("browse", kMinute)}, JobRules(),
+               running_record(2, {lost, assignment_of(2, {1, 1, 2}, AssignmentState::kRunning)}));
+  book.zero = kAdopted - Duration::seconds(20);
+  book.lose_rest(kAdopted, 0, "failed");
+  ASSERT_EQ(book.record.losses.size(), 2u);
+  EXPECT_EQ(book.record.losses[0].from, Duration::seconds(9));
+  EXPECT_EQ(book.record.losses[0].to, Duration::seconds(20));
+  EXPECT_DOUBLE_EQ(book.record.losses[0].ratio, 0.5);
+  EXPECT_EQ(book.record.losses[1].from, Duration::seconds(20));
+}
+
+// In a full list each new event displaces another one, perhaps one that has no certain time yet.
+TEST(JobBook, EventsGetTheirTimesByTheClockOfTheRun) {
+  JobBook book({load_spec("browse", kMinute)}, JobRules(), running_record(1, {}));
+  book.zero = kAdopted - Duration::seconds(5);
+  for (std::size_t i = 0; i < kMaxJobEvents; ++i) book.add_event(kAdopted, "certain", {});
+  book.adopting = true;
+  for (int i = 0; i < 20; ++i)
+    book.add_event(kAdopted + Duration::seconds(i), "early " + std::to_string(i % 7), std::to_string(i));
+  book.zero = kAdopted - Duration::seconds(30);
+  book.settle_clock();
+  int early = 0;
+  for (const JobEvent& event : book.record.events) {
+    const Duration at =
+        event.kind == "certain" ? Duration::seconds(5) : Duration::seconds(30 + std::stoi(event.detail));
+    EXPECT_EQ(event.at, at) << event.kind;
+    early += event.kind == "certain" ? 0 : 1;
+  }
+  EXPECT_EQ(early, 7);
 }
 
 // Neither a loss between two others, nor one of another workflow at the same time, adds to them.

@@ -218,7 +218,7 @@ class JobWorld {
       if (held.empty() || !owner_is_there_) continue;
       const auto given = job_->permit(now_, name, worker.life, held, worker.reports + 1, worker.reports);
       ++worker.reports;
-      for (const AssignmentId id : given.value_or(Noted::Permit()).denied) stopped(id, AssignmentOutcome::kStopped);
+      for (const AssignmentId id : given.value_or(Noted::Permit()).denied) stopped(id, AssignmentOutcome::kIsolated);
     }
   }
   void deny() {

@@ -97,10 +97,10 @@ void JobTime::time_out(Instant now, uint16_t workflow, JobEffects& out) {
   if (is_final(record_.workflows[workflow].state) || !timeout) return;
   const std::string why = plan::timeout_text(*timeout);
   book_.add_event(now, "workflow_timed_out", fmt::format("workflow '{}': {}", spec_[workflow].name, why));
-  // The unmeasured time until now is lost; the time after it would not have run.
-  if (const auto left = book_.gaps(workflow); !left.empty()) book_.lose_gaps(workflow, left, book_.elapsed(now));
   book_.become(workflow, WorkflowState::kTimedOut, why, out);
   book_.stop_assignments(now, workflow, StopHow::kAtOnce, "its workflow reached its timeout", out);
+  // The unmeasured time until now is lost; the time after it would not have run.
+  if (const auto left = book_.gaps(workflow); !left.empty()) book_.lose_gaps(workflow, left, book_.elapsed(now));
 }
 
 void JobTime::look_for_overdue(Instant now) {

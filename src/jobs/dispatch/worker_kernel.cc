@@ -369,8 +369,9 @@ constexpr Duration kLongestClock = Duration::hours(24 * 365);
 
 }  // namespace
 
-WorkerKernel::Assignment* WorkerKernel::to_begin(Job& job, const std::string& id, AssignmentId number,
-                                                 Response& answer) {
+WorkerKernel::Assignment* WorkerKernel::to_begin(Job& job, const AssignmentKey& key, Response& answer,
+                                                 KernelEffects& out) {
+  const auto& [id, number] = key;
   Assignment* const assignment = assignment_of(job, id, number, answer);
   if (assignment == nullptr) return nullptr;
   answer = Noted{};
@@ -386,7 +387,9 @@ WorkerKernel::Assignment* WorkerKernel::to_begin(Job& job, const std::string& id
   }
   if (assignment->permit <= now_) {
     BW_PROBE("worker: an assignment without a permit does not begin");
-    answer = refusal(Refusal::Kind::kUnavailable, named(number, id) + " has no permit any more: it was told too late");
+    const std::string why = "has no permit any more: it was told too late";
+    answer = refusal(Refusal::Kind::kUnavailable, named(number, id) + " " + why);
+    drop(key, *assignment, Refusal::Kind::kUnavailable, why, out);
     return nullptr;
   }
   return assignment;
@@ -412,7 +415,7 @@ WorkerKernel::Answered WorkerKernel::ask(const BeginMessage& message, const kern
   Job* const job = listen(message.job, message.fence, asked.from, stale, out);
   if (job == nullptr) return stale;
   Response answer;
-  Assignment* const assignment = to_begin(*job, message.job, message.assignment, answer);
+  Assignment* const assignment = to_begin(*job, {message.job, message.assignment}, answer, out);
   if (assignment == nullptr) return answer;
   const bool before = message.resumes && message.from < assignment->order.base_second;
   if (before || message.from >= kMaxSeconds || message.clock > kLongestClock || message.clock < -kLongestClock) {
@@ -434,7 +437,7 @@ WorkerKernel::Answered WorkerKernel::ask(const TakeOverMessage& message, const k
   if (job == nullptr) return stale;
   Response answer;
   const AssignmentKey key{message.job, message.assignment};
-  Assignment* const assignment = to_begin(*job, message.job, message.assignment, answer);
+  Assignment* const assignment = to_begin(*job, key, answer, out);
   if (assignment == nullptr) {
     Assignment* const told = !message.waits ? find(key) : nullptr;
     if (told == nullptr) return answer;

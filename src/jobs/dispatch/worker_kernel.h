@@ -350,8 +350,9 @@ class WorkerKernel {
   Job* listen(const std::string& id, JobFence fence, const std::string& from, Refusal& stale, KernelEffects& out);
   // The assignment; if it is not here, `answer` says so.
   static Assignment* assignment_of(Job& job, const std::string& id, AssignmentId assignment, Response& answer);
-  // The assignment that is to begin; else `answer` says why it does not, or that it has begun.
-  Assignment* to_begin(Job& job, const std::string& id, AssignmentId assignment, Response& answer);
+  // The assignment that is to begin; else `answer` says why it does not, or that it has begun. Without a permit it is
+  // dropped: its owner gives its parts to others, and an earlier order that is still on its way must not begin it.
+  Assignment* to_begin(Job& job, const AssignmentKey& key, Response& answer, KernelEffects& out);
   void begin(Job& job, const kernel_effect::Begin& begin, Assignment& assignment, KernelEffects& out);
   Answered known(Job& job, Assignment& assignment, const AssignmentOrder& order, uint64_t ticket);
   Answered admit(Job& job, const AssignmentOrder& order, uint64_t ticket, KernelEffects& out);

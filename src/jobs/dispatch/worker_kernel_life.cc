@@ -64,11 +64,12 @@ void WorkerKernel::on(const kernel_event::Ended& event, KernelEffects& out) {
   assignment->end.last_number = assignment->measured;
   const bool unsaid = event.end.outcome == AssignmentOutcome::kCrashed ||
                       event.end.outcome == AssignmentOutcome::kKilled || event.end.outcome == AssignmentOutcome::kLost;
-  // Others run its parts, however it ended.
+  // Others run its parts, however it ended. It may have begun more than it reported.
   const bool moves =
-      assignment->stopped_as == AssignmentOutcome::kEvicted || assignment->stopped_as == AssignmentOutcome::kLeft;
+      assignment->stopped_as != AssignmentOutcome::kStopped && assignment->stopped_as != AssignmentOutcome::kOvertime;
   if (assignment->killed && unsaid && moves) {
-    assignment->end.outcome = assignment->stopped_as;
+    const bool evicted = assignment->stopped_as == AssignmentOutcome::kEvicted;
+    assignment->end.outcome = evicted ? AssignmentOutcome::kEvicted : AssignmentOutcome::kLost;
     assignment->end.detail = assignment->stop_why;
   } else if (assignment->killed && unsaid) {
     assignment->end.outcome = AssignmentOutcome::kKilled;
@@ -82,7 +83,9 @@ void WorkerKernel::on(const kernel_event::Ended& event, KernelEffects& out) {
     assignment->end.detail = time_used(*assignment);
   }
   if (event.end.outcome == AssignmentOutcome::kIsolated) {  // its process was first to see that it has no permit
-    assignment->end.detail = why_isolated(jobs_.at(event.assignment.job), *assignment);
+    const bool is_known = assignment->stopping && assignment->stopped_as == AssignmentOutcome::kIsolated;
+    assignment->end.detail =
+        is_known ? assignment->stop_why : why_isolated(jobs_.at(event.assignment.job), *assignment);
     if (!assignment->stopping) out.push_back(note_end(event.assignment, assignment->end.detail));
   }
   if (!assignment->has_begun) assignment->end.ran = Duration::zero();
@@ -246,7 +249,8 @@ void WorkerKernel::watch(const Job& job, const AssignmentKey& key, Assignment& a
   if (ends_by(assignment) <= now_) {
     BW_PROBE("worker: an assignment that has handed over does not end");
     assignment.killed = true;
-    assignment.stop_why = "other workers have continued it";
+    assignment.stopped_as = AssignmentOutcome::kLost;
+    assignment.stop_why = "it did not end, and other workers have continued it";
     out.push_back(Kill{key});
     return;
   }
@@ -336,7 +340,10 @@ void WorkerKernel::on(const kernel_event::PermitGiven& event, KernelEffects& out
     if (found->second.phase == AssignmentPhase::kPreparing || found->second.phase == AssignmentPhase::kReady) {
       drop(key, found->second, Refusal::Kind::kStale, "its load was reassigned", out);
     } else if (found->second.phase == AssignmentPhase::kRunning) {
-      on(kernel_event::Excess{key}, out);
+      // Its seconds stay until the owner says that they are excess: a quorum may not know yet that its load moves, and
+      // then the next owner waits for them.
+      stop(key, found->second, StopHow::kAtOnce, AssignmentOutcome::kIsolated,
+           "its owner denied its permit, because its load goes to other workers", out);
     }
   }
   take_witnesses(*job, event.witnesses_since, event.witnesses);

@@ -80,12 +80,11 @@ std::optional<dispatch::Noted::Permit> JobCoordinator::reported(const std::strin
     const auto [first, is_new] = missed_.try_emplace(assignment.id, report.number);
     if (is_new || report.heard < first->second) continue;
     missed_.erase(first);
-    lost.push_back(assignment.id);
+    // An order to begin may still be on its way to a worker that has it.
+    missing ? lost.push_back(assignment.id) : job_->give_up(assignment.id);
   }
   for (const AssignmentId id : lost) {
-    step([&](Instant at, JobEffects& out) {
-      job_->not_begun(at, id, held.contains(id) ? "it does not start it" : "it no longer has it", out);
-    });
+    step([&](Instant at, JobEffects& out) { job_->not_begun(at, id, "it no longer has it", out); });
   }
   if (held.empty() || !owned_ || !handle_->held(parts_.runtime.boot_now())) return std::nullopt;
   std::vector<AssignmentId> running;

@@ -437,6 +437,32 @@ TEST_F(ManagerServiceTest, an_assignment_is_lost_when_a_report_lacks_it_that_fol
   EXPECT_TRUE(loses_it(7, 5));
 }
 
+// An order to begin may still be on its way: a worker that has a permit could begin what others run.
+TEST_F(ManagerServiceTest, an_assignment_that_its_worker_does_not_start_moves_when_the_worker_has_dropped_it) {
+  start({});
+  dispatch::WorkerReport report = willing();
+  ask(w1_, report);
+  ASSERT_TRUE(std::holds_alternative<dispatch::Submitted>(submit("j1", test_bundle())));
+  until([&] { return worker_.begun.has_value(); });
+  machine_.run_for(Duration::seconds(1));
+  const dispatch::AssignmentId first = worker_.begun->assignment;
+  const auto denied = [&](uint64_t number) {
+    report.number = number;
+    report.heard = number - 1;
+    const auto answer = std::get<dispatch::Noted>(ask(w1_, report));
+    machine_.run_for(Duration::seconds(1));
+    return answer.permits.empty() ? std::vector<dispatch::AssignmentId>() : answer.permits[0].denied;
+  };
+  report.held = {{"j1", dispatch::JobFence(1), first, dispatch::AssignmentPhase::kReady}};
+  EXPECT_TRUE(denied(5).empty());
+  EXPECT_EQ(denied(6), std::vector{first});
+  EXPECT_EQ(worker_.begun->assignment, first);
+  report.held.clear();
+  denied(7);
+  denied(8);
+  EXPECT_NE(worker_.begun->assignment, first);
+}
+
 // With its own certificate, a worker reports about another one's assignment.
 TEST_F(ManagerServiceTest, of_an_assignment_only_its_own_worker_is_heard) {
   start({});

@@ -190,12 +190,15 @@ task<void> WorkerAssignment::ask_for_time(std::shared_ptr<WorkerAssignment> self
                                           resilience::ExtensionRequest::Reason reason) {
   const std::vector<cluster::PeerAddress> ways = self->worker_.ways(self->key_.job);
   if (ways.empty()) co_return;
-  const std::string from = ways.front().name;
+  // The worker ends what gets no more time: no opinion of the members keeps it from asking the owner itself.
+  const std::string owner = self->worker_.kernel().owner_of(self->key_.job);
+  const auto known = std::ranges::find(ways, owner, &cluster::PeerAddress::name);
+  const cluster::PeerAddress& way = known == ways.end() ? ways.front() : *known;
+  const std::string from = way.name;
   std::string message =
       dispatch::encode(dispatch::ExtendMessage{self->key_.job, self->key_.assignment, left, self->request(reason)});
-  const auto answer =
-      co_await self->links_.request(ways.front(), cluster::message_type::kDispatch, wire::Priority::kControl,
-                                    std::move(message), kMaxAssignmentAnswer, &self->over_);
+  const auto answer = co_await self->links_.request(way, cluster::message_type::kDispatch, wire::Priority::kControl,
+                                                    std::move(message), kMaxAssignmentAnswer, &self->over_);
   if (!answer || self->over_.cancelled() || !self->worker_.may_own(self->key_.job, from)) co_return;
   const auto response = dispatch::decode_response(*answer);
   const auto* given = response ? std::get_if<dispatch::MoreTime>(&*response) : nullptr;

@@ -82,16 +82,19 @@ TEST_F(WorkerPermits, without_permits_the_load_stops) {
   EXPECT_THAT(one_.ends[0].end.detail, HasSubstr("no permit"));
 }
 
-TEST_F(WorkerPermits, what_the_owner_denies_is_stopped_and_discarded) {
+TEST_F(WorkerPermits, what_the_owner_denies_is_stopped_and_reports_its_seconds_and_the_reason) {
   FakeProcess& process = *run_assignment(order_);
   one_.denied = {AssignmentId(1)};
   until([&] { return !process.stops.empty(); });
   const std::size_t permits = process.permits.size();
   machine_.run_for(Duration::seconds(2));
   EXPECT_EQ(process.permits.size(), permits);
+  measure(process, 0);
   process.to.on_ended({AssignmentEnd::How::kFenced, {}, Duration::seconds(2)});
   until([&] { return !one_.ends.empty(); });
   EXPECT_EQ(one_.ends[0].end.outcome, AssignmentOutcome::kIsolated);
+  EXPECT_THAT(one_.ends[0].end.detail, HasSubstr("denied its permit"));
+  EXPECT_EQ(one_.windows, 1u) << "no quorum may know yet that nobody wants it";
 }
 
 TEST_F(WorkerPermits, without_a_manager_a_majority_of_the_witnesses_renews_until_it_denies) {

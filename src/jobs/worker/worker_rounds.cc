@@ -56,8 +56,8 @@ void ReportRound::tell_all() {
     return std::any_of(managers.begin(), managers.end(), [&](const auto& one) { return one.name == name; });
   };
   const Instant asked = runtime_.boot_now();  // permits count from before the report
-  dispatch::JobMessage message = worker_.report();
-  auto& report = std::get<dispatch::WorkerReport>(message);
+  // Without a manager, too: the worker then sees that nobody has answered it for long, and takes no work.
+  dispatch::WorkerReport report = worker_.report();
   // An owner that was paused goes on with its jobs, and this node may hear late that it is not dead.
   for (const dispatch::WorkerReport::Held& held : report.held) {
     if (held.phase == dispatch::AssignmentPhase::kEnded) continue;
@@ -65,7 +65,11 @@ void ReportRound::tell_all() {
     if (owner != lines_.end() && !has(owner->first)) managers.push_back(owner->second.address);
   }
   std::erase_if(lines_, [&](const auto& line) { return !line.second.under_way && !has(line.first); });
-  if (managers.empty()) return;
+  if (!managers.empty()) send(managers, std::move(report), asked);
+}
+
+void ReportRound::send(const std::vector<cluster::PeerAddress>& managers, dispatch::WorkerReport report,
+                       Instant asked) {
   report.number = ++number_;
   const Instant now = runtime_.now();
   for (const cluster::PeerAddress& manager : managers) {
@@ -78,7 +82,7 @@ void ReportRound::tell_all() {
     line.under_way = true;
     line.address = manager;
     report.heard = line.heard;
-    scope_->spawn(tell(this, manager, dispatch::encode(message), number_, asked));
+    scope_->spawn(tell(this, manager, dispatch::encode(dispatch::JobMessage(report)), number_, asked));
   }
 }
 
@@ -100,12 +104,15 @@ void ReportRound::heard(const std::string& manager, uint64_t number, Instant ask
     std::visit(Overloaded{[&](const dispatch::Refusal& refusal) { complaint = refusal.why; },
                           [&](const dispatch::Noted& noted) {
                             Line& line = lines_[manager];
-                            // The owner of a job gives a permit again when a report shows that this answer arrived.
-                            if (line.answered + kSilence < runtime_.now()) changed();
+                            const bool was_silent = line.answered + kSilence < runtime_.now();
                             line.answered = runtime_.now();
                             line.heard = number;
                             line.pacer.heard(line.answered, noted.pressure);
                             worker_.on_report_noted(manager, asked, noted);
+                            if (!was_silent) return;
+                            // The owner of a job gives a permit again when a report shows that this answer arrived.
+                            const Instant again = runtime_.boot_now();
+                            send({line.address}, worker_.report(), again);
                           },
                           [](const auto&) {}},  // no manager answers a report with anything else
                *response);
@@ -122,6 +129,11 @@ void ReportRound::heard(const std::string& manager, uint64_t number, Instant ask
 resilience::Pacer ReportRound::pacer(const std::string& manager) const {
   const auto found = lines_.find(manager);
   return found == lines_.end() ? resilience::Pacer() : found->second.pacer;
+}
+
+std::optional<cluster::PeerAddress> ReportRound::address_of(const std::string& manager) const {
+  const auto found = lines_.find(manager);
+  return found == lines_.end() ? std::nullopt : std::optional(found->second.address);
 }
 
 void LiveRound::changed() {

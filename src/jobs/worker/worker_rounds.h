@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,8 +23,8 @@ using Managers = Callback<std::vector<cluster::PeerAddress>()>;
 // The address of another worker.
 using Workers = cluster::Addresses;
 
-// Sends the worker's state to every manager, about once a second, and at once after a change or after a silence of the
-// manager.
+// Sends the worker's state to every manager, about once a second, and at once after a change. A manager that answers
+// after a silence gets another report at once.
 class ReportRound {
  public:
   // All references must outlive it.
@@ -36,6 +37,8 @@ class ReportRound {
   void changed();
   // The load of this manager's buffer, as it last reported; an unknown manager has reported nothing.
   resilience::Pacer pacer(const std::string& manager) const;
+  // Of a manager that gets reports, also if the members take it for dead.
+  std::optional<cluster::PeerAddress> address_of(const std::string& manager) const;
 
  private:
   // A manager gets no new report before it has answered the last one, nor before the connection has room for it.
@@ -48,6 +51,8 @@ class ReportRound {
     std::string complaint;  // the last one
   };
   void tell_all();
+  // `asked`: by the boot clock, before the report was made.
+  void send(const std::vector<cluster::PeerAddress>& managers, dispatch::WorkerReport report, Instant asked);
   static runtime::task<void> tell(ReportRound* self, cluster::PeerAddress manager, std::string message, uint64_t number,
                                   Instant asked);
   void heard(const std::string& manager, uint64_t number, Instant asked, const Result<std::string>& answer);

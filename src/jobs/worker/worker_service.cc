@@ -324,7 +324,10 @@ void WorkerService::on_closed(link::Connection& connection) {
 std::vector<cluster::PeerAddress> WorkerService::ways(const std::string& job) const {
   std::vector<cluster::PeerAddress> all = managers_();
   const std::string owner = kernel_.owner_of(job);
-  std::stable_partition(all.begin(), all.end(), [&](const cluster::PeerAddress& one) { return one.name == owner; });
+  const auto is_owner = [&](const cluster::PeerAddress& one) { return one.name == owner; };
+  const auto others = std::stable_partition(all.begin(), all.end(), is_owner);
+  if (others != all.begin()) return all;
+  if (auto address = reports_.address_of(owner)) all.push_back(std::move(*address));
   return all;
 }
 

@@ -83,7 +83,8 @@ class WorkerService final : public cluster::Service {
 
   // --- for its assignments, which never call it within their own functions, and for its rounds
   void tell(dispatch::KernelEvent event);
-  // The managers to send to: the known owner of the job comes first.
+  // The managers to send to: the known owner of the job comes first. If the members take it for dead, it comes last: it
+  // may go on after a pause, but the others name a new owner if there is one.
   std::vector<cluster::PeerAddress> ways(const std::string& job) const;
   // Whether this manager may answer for the owner: it is the known one, or no live one is known.
   bool may_own(const std::string& job, const std::string& manager) const;

@@ -167,7 +167,8 @@ class FakeManager final : public cluster::Service {
   std::vector<dispatch::WorkerReport> reports;
   std::vector<dispatch::LiveMessage> lives;
   std::vector<dispatch::EndMessage> ends;
-  uint64_t windows = 0;  // of jobs that it owns
+  std::vector<dispatch::ExtendMessage> extends;  // it grants each an hour
+  uint64_t windows = 0;                          // of jobs that it owns
   uint64_t refused = 0;
   bool silent = false;  // answers nothing
   bool gives_permits = true;
@@ -258,6 +259,10 @@ class FakeManager final : public cluster::Service {
       ends.push_back(*end);
       if (is_lost()) return std::nullopt;
       return dispatch::Noted{};
+    }
+    if (const auto* extend = std::get_if<dispatch::ExtendMessage>(&message)) {
+      extends.push_back(*extend);
+      return dispatch::MoreTime{.granted = Duration::hours(1)};
     }
     const auto& told = std::get<dispatch::WindowMessage>(message);
     ++windows;
