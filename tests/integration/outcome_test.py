@@ -62,8 +62,10 @@ class Verdicts(Outcome):
         self.assertEqual(self.verdict(run), "fail")
         self.assertEqual([(threshold["ok"], threshold["value"]) for threshold in run.result["thresholds"]],
                          [(False, 1), (True, 1)])
+        self.assertEqual((run.result["run"]["reason"], run.result["run"]["failed_thresholds"]),
+                         ("1 of 2 thresholds failed", ["http_req_failed rate=100%, limit <1%"]))
         self.assertTrue(run.out.endswith(
-            "  FAIL  1 of 2 thresholds: http_req_failed rate=100%, limit <1% (exit code 99)\n"), run.out)
+            "  FAIL  1 of 2 thresholds failed: http_req_failed rate=100%, limit <1% (exit code 99)\n"), run.out)
 
     def test_thresholds_of_each_kind(self):
         held = ["count>1", "rate>1"], ["avg<10000", "min>=0", "med<10000", "max<10000", "p(90)<1e4", "p(99.9)<1e4"]

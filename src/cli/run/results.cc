@@ -20,6 +20,7 @@
 #include "core/base/encoding.h"
 #include "core/base/units.h"
 #include "election/store/environment.h"
+#include "load/aggregate/verdict.h"
 #include "load/report/result_file.h"
 #include "load/report/text.h"
 #include "load/report/write_file.h"
@@ -232,7 +233,8 @@ std::string text_of(const report::ResultFile& run) {
   if (!run.confirmed) section("UNCONFIRMED", {{"the run may have made more load"}});
   std::string verdict = printable(run.verdict);
   for (char& c : verdict) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-  return out + fmt::format("\n  {}  {} (exit code {})\n", verdict, printable(run.reason), run.exit_code);
+  return out + fmt::format("\n  {}  {} (exit code {})\n", verdict,
+                           printable(aggregate::verdict_text(run.reason, run.failed_thresholds)), run.exit_code);
 }
 
 using results::Run;

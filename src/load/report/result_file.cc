@@ -143,6 +143,10 @@ void read_run(const Value& run, ResultFile& out) {
   if (code > 255) run["exit_code"].refuse("is no exit code");
   out.exit_code = static_cast<int>(code);
   out.reason = run["reason"].text();
+  if (run.has("failed_thresholds")) {
+    run["failed_thresholds"].each(kMaxResultEntries,
+                                  [&](const Value& one) { out.failed_thresholds.push_back(one.text()); });
+  }
   if (run.has("confirmed")) out.confirmed = run["confirmed"].flag();
   if (run.has("targets")) {
     run["targets"].each(kMaxResultSteps, [&](const Value& one) { out.targets.push_back(one.text()); });

@@ -107,7 +107,8 @@ void write_verdict(Page& page, const RunReport& run, bool wraps) {
   const Style style = outcome == Outcome::kPass ? Style::kGood : outcome == Outcome::kFail ? Style::kBad : Style::kWarn;
   page.heading({});
   const std::string first = page.style(word, style) + "  ";
-  const std::string text = fmt::format("{} (exit code {})", printable(run.verdict.reason), run.verdict.exit_code);
+  const std::string reason = aggregate::verdict_text(run.verdict.reason, run.verdict.failed_thresholds);
+  const std::string text = fmt::format("{} (exit code {})", printable(reason), run.verdict.exit_code);
   if (wraps) {
     page.wrapped(first, text, word.size() + 2);
   } else {
