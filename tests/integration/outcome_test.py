@@ -157,7 +157,7 @@ class Signals(Outcome):
         self.assertEqual((run.code, run.result["run"]["verdict"]), (product.SIGNAL, "aborted"))
         self.assertEqual(run.errors, {}, "what was on its way was waited for")
         self.assertEqual(run.totals["requests"], len(self.server.requests))
-        self.assertIn("Once more ends at once", run.err)
+        self.assertIn("Stop again to end at once", run.err)
         self.assertIn("SIGINT", run.out)
         self.assertEqual(run.result["workflows"][0]["status"], "stopped")
 
@@ -174,7 +174,7 @@ class Signals(Outcome):
         process = self.begin()
         said = product.Reader(process.stderr)
         process.send_signal(signal.SIGINT)
-        said.wait_for("Once more")
+        said.wait_for("Stop again")
         began = time.monotonic()
         process.send_signal(signal.SIGINT)
         process.wait(PATIENCE)
