@@ -59,6 +59,7 @@ WRONG = [
     ("run @URL@ --out json=", "--out", "FORMAT=FILE"),
     ("run @URL@ --out json=-", "--out", "name a file"),
     ("target --listen 127.0.0.1:80000", "--listen", "at most 65535"),
+    ("manager", "'cluster' is missing", "--config FILE"),
     ("run @URL@ --out json=/nowhere/x.json", "/nowhere/x.json", "folder"),
     ("run @URL@ --header nonsense", "--header", "Name: value"),
     ("run @URL@ --header Bad\nName:1", "header"),

@@ -322,7 +322,7 @@ int list_policy(const PolicyListing& options) {
       print_json({told("format", "bellwether.lease_list/1"), told("loops", view.list())});
     } else {
       print(view.table());
-      if (pages.empty()) print("\nlock pressure: --metrics HOST:PORT of each process that runs the loops tells\n");
+      if (pages.empty()) print("\nlock pressure is known with --metrics HOST:PORT of each `bellwether loops run`\n");
     }
     return all_seen(rows) && read.size() == pages.size() ? kExitOk : kExitPart;
   });

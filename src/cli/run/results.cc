@@ -94,7 +94,7 @@ TextRows latency_rows(const report::ResultFile& run) {
   TextRows rows{report::kLatencyHead};
   for (const report::ResultStep& step : run.steps) {
     if (step.count == 0) continue;
-    rows.push_back({fmt::format("{}  {} requests, {}/s, {} failed", printable(step.name), format_count(step.count),
+    rows.push_back({fmt::format("{}  {}, {}/s, {} failed", printable(step.name), format_count(step.count, "request"),
                                 decimal(step.rate_per_s), percent(step.failed, step.count))});
     if (!step.response.empty()) rows.push_back(report::latency_row("  response", step.response));
     if (!step.due_times || step.service.empty()) continue;

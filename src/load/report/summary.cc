@@ -300,7 +300,7 @@ void write_latencies(Page& page, const RunReport& run) {
     const metrics::StepWindow& step = totals.sum().steps[s];
     if (!info.measured || step.count == 0) continue;
     const std::string figures =
-        fmt::format("  {} requests, {}, {} failed", format_count(step.count),
+        fmt::format("  {}, {}, {} failed", format_count(step.count, "request"),
                     rate_text(step.count, totals.elapsed(info.workflow)), percent(step.failed, step.count));
     rows.push_back(
         {page.style(shorten(printable(info.name), page.width() - 2 - width_of(figures)), Style::kBold) + figures});
