@@ -64,7 +64,7 @@ Status give_commands(const LoopOptions& options, std::vector<LoopPolicy>& loops)
   for (const LoopPolicy& loop : loops) {
     if (loop.command.empty()) {
       return fail(Errc::kInvalid,
-                  "what does loop {} do at a tick? Say 'command:' in the sheet, or --on-tick '{}=COMMAND'; --loop NAME "
+                  "loop '{}' has no command: write 'command:' in the sheet, or --on-tick '{}=COMMAND'; --loop NAME "
                   "chooses loops",
                   loop.name, loop.name);
     }
