@@ -281,9 +281,8 @@ int run_repair(const LeaseRepairArguments& given) {
     return refuse(
         "lease",
         "the key continues above the highest epoch that is known here. Stop all candidates, and make sure that no "
-        "resource knows a higher epoch: --epoch-floor N sets the highest one of all logs and resources. Then repeat "
-        "the "
-        "command with --yes.");
+        "resource knows a higher epoch: --epoch-floor N sets the highest one of all logs and resources. Then "
+        "repeat the command with --yes.");
   }
   const auto act = [&](auto& runtime) {
     Journal journal(0, false, "lease repair");
