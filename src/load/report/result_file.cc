@@ -346,7 +346,7 @@ void read_lists(const Value& document, ResultFile& out) {
 Result<ResultFile> read_result(std::string_view text) {
   if (text.size() > kMaxResultBytes) return fail(Errc::kTooLarge, "longer than any result file");
   const Json document = Json::parse(text, nullptr, false);
-  if (document.is_discarded()) return fail(Errc::kInvalid, "it is not JSON");
+  if (document.is_discarded()) return fail(Errc::kInvalid, "no result file of this product: it is not JSON");
   try {
     const Value root(document, "$");
     if (const std::string format = root["format"].text(); format != kFormat) {

@@ -148,7 +148,7 @@ TEST(ResultFile, what_breaks_the_rules_is_refused_by_its_place) {
     const auto run = read_result(text);
     return run ? std::string("accepted") : run.error().message;
   };
-  EXPECT_EQ(message("{"), "it is not JSON");
+  EXPECT_EQ(message("{"), "no result file of this product: it is not JSON");
   EXPECT_NE(message("[]").find("$ is no object"), std::string::npos);
   EXPECT_NE(message(with(good, "result/1", "result/2")).find("bellwether.result/2"), std::string::npos);
   EXPECT_NE(message(with(good, "\"requests\": 123456", "\"requests\": -1")).find("$.totals.requests is no count"),
