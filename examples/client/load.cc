@@ -74,5 +74,6 @@ int main(int count, char** words) {
   const auto result = job->wait();
   if (!result) return give_up(result.error());
   std::printf("%s: %s\n", result->verdict.c_str(), result->reason.c_str());
+  for (const std::string& one : result->failed_thresholds) std::printf("  %s\n", one.c_str());
   return result->exit_code;
 }

@@ -346,7 +346,9 @@ struct Result {
   Status status;
   std::string verdict;  // "pass", "fail", "inconclusive", "aborted"
   int exit_code = 0;    // of `bellwether run`
-  std::string reason;
+  std::string reason;   // a clause without a full stop; ends with the count of failed thresholds
+  // "http_req_duration p(99)=0.093ms, limit <0.02ms": those of `thresholds` that failed, in their order.
+  std::vector<std::string> failed_thresholds;
   // False: the managers did not say that this is all, because they have no quorum. `reason` names the missing ones.
   bool confirmed = true;
   Span elapsed{};

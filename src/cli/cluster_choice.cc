@@ -270,8 +270,11 @@ ReadSettings read_node_settings(const NodeSettings& given, const std::vector<std
   for (const std::string& one : given.assignments) read.settings.read_option(one, wrong);
   for (const std::string& one : over) read.settings.read_option(one, wrong);
   read.config = cluster::node_config(read.settings, host_name(), wrong);
-  if (!wrong.empty()) read.config.reset();
+  if (wrong.empty()) return read;
+  read.config.reset();
   for (const yaml::Diagnostic& one : wrong.take()) std::fprintf(stderr, "%s\n", format(one).c_str());
+  if (given.file.empty())
+    std::fputs("Write the settings of the node to a file, and name it with --config FILE\n", stderr);
   return read;
 }
 

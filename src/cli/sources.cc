@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "cli/verb.h"
+#include "core/base/bytes.h"
 #include "core/base/units.h"
 #include "load/plan/load.h"
 #include "load/scenario/document.h"
@@ -161,6 +162,14 @@ Result<lead::Policy> load_policy(const std::string& path, std::vector<yaml::Diag
 Result<std::vector<lead::LoopPolicy>> choose_loops(const std::string& path, const std::string& via,
                                                    const std::vector<std::string>& names) {
   BW_TRY(auto policy, load_policy(path));
+  std::vector<std::string_view> known;
+  for (const lead::LoopPolicy& loop : policy.loops) known.emplace_back(loop.name);
+  for (const std::string& name : names) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    const std::string_view near = nearest(name, known);
+    return fail(Errc::kNotFound, "{} has no loop '{}'{}", path, name,
+                near.empty() ? "" : fmt::format("; did you mean '{}'?", near));
+  }
   std::vector<lead::LoopPolicy> chosen;
   use_store(via, policy.loops);
   for (lead::LoopPolicy& loop : policy.loops) {
@@ -170,12 +179,6 @@ Result<std::vector<lead::LoopPolicy>> choose_loops(const std::string& path, cons
       return fail(Errc::kInvalid, "loop {} has no store: name one in the sheet, or with --via URL", loop.name);
     }
     chosen.push_back(std::move(loop));
-  }
-  for (const std::string& name : names) {
-    const auto is_it = [&](const lead::LoopPolicy& loop) { return loop.name == name; };
-    if (std::none_of(chosen.begin(), chosen.end(), is_it)) {
-      return fail(Errc::kNotFound, "{} has no loop '{}'", path, name);
-    }
   }
   return chosen;
 }

@@ -122,7 +122,7 @@ class Stopping(jobs.Test):
 
         client = cluster.run_for(2, self.slow(cluster))
         client.process.signal(signal.SIGINT)
-        client.says("Once more ends at once")
+        client.says("Stop again to end at once")
         client.process.signal(signal.SIGINT)
         result = self.ended(client, jobs.CANCELLED)
         self.assertGreater(self.iterations(result)[1], 0)

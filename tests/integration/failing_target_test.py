@@ -110,7 +110,7 @@ thresholds: {{http_req_duration: ["p(95)<5000", "p(25)<5000"]}}
         times = run.result["steps"]["w.s"]["response_ms"]
         self.assertIn("p95", times["lower_bounds"])
         self.assertRegex(run.out, r"response .*≥")
-        self.assertIn("1 of 2 thresholds: http_req_duration p(95)≥", run.out)
+        self.assertIn("1 of 2 thresholds failed: http_req_duration p(95)≥", run.out)
         return times
 
     def test_that_time_out_count_with_their_wait(self):

@@ -169,7 +169,7 @@ class Loops(product.Test):
 
     def test_says_what_is_missing(self):
         policy = self.write("p.yaml", sheet(self.redis, r={}))
-        self.assert_refused(self.bellwether("loops", "run", policy), "what does loop r do", "--on-tick")
+        self.assert_refused(self.bellwether("loops", "run", policy), "loop 'r' has no command", "--on-tick")
         self.assert_refused(self.bellwether("loops", "run", policy, "--on-tick", "x=true"), "no loop 'x'")
         self.assert_refused(self.bellwether("loops", "run", policy, "--loop", "x"), "no loop 'x'")
         self.assert_refused(self.bellwether("loops", "run", policy, "--on-tick", "r=true", "--metrics", "nowhere"),

@@ -62,8 +62,10 @@ class Verdicts(Outcome):
         self.assertEqual(self.verdict(run), "fail")
         self.assertEqual([(threshold["ok"], threshold["value"]) for threshold in run.result["thresholds"]],
                          [(False, 1), (True, 1)])
+        self.assertEqual((run.result["run"]["reason"], run.result["run"]["failed_thresholds"]),
+                         ("1 of 2 thresholds failed", ["http_req_failed rate=100%, limit <1%"]))
         self.assertTrue(run.out.endswith(
-            "  FAIL  1 of 2 thresholds: http_req_failed rate=100%, limit <1% (exit code 99)\n"), run.out)
+            "  FAIL  1 of 2 thresholds failed: http_req_failed rate=100%, limit <1% (exit code 99)\n"), run.out)
 
     def test_thresholds_of_each_kind(self):
         held = ["count>1", "rate>1"], ["avg<10000", "min>=0", "med<10000", "max<10000", "p(90)<1e4", "p(99.9)<1e4"]
@@ -155,7 +157,7 @@ class Signals(Outcome):
         self.assertEqual((run.code, run.result["run"]["verdict"]), (product.SIGNAL, "aborted"))
         self.assertEqual(run.errors, {}, "what was on its way was waited for")
         self.assertEqual(run.totals["requests"], len(self.server.requests))
-        self.assertIn("Once more ends at once", run.err)
+        self.assertIn("Stop again to end at once", run.err)
         self.assertIn("SIGINT", run.out)
         self.assertEqual(run.result["workflows"][0]["status"], "stopped")
 
@@ -172,7 +174,7 @@ class Signals(Outcome):
         process = self.begin()
         said = product.Reader(process.stderr)
         process.send_signal(signal.SIGINT)
-        said.wait_for("Once more")
+        said.wait_for("Stop again")
         began = time.monotonic()
         process.send_signal(signal.SIGINT)
         process.wait(PATIENCE)

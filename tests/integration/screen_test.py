@@ -135,9 +135,11 @@ class Looks(ScreenTest):
         self.running(terminal)
         screen = terminal.shows("x http_req_duration", "response time")
         self.assertTrue(screen.isascii(), screen)
-        self.assertNotRegex(terminal.text("-e"), r"\x1b\[[\d;]*\b(3|4)[0-7]m")
+        colour = r"\x1b\[[\d;]*\b(3|4)[0-7]m"
+        self.assertNotRegex(terminal.text("-e"), colour)
         terminal.keys("C-c")
         terminal.shows("ABORTED")
+        self.assertNotRegex(terminal.text("-e"), colour, "the summary")
 
     def test_with_colour_it_is_coloured(self):
         terminal = self.terminal(80, 24)
@@ -194,7 +196,7 @@ class Ends(ScreenTest):
         terminal = self.terminal(80, 24)
         self.running(terminal)
         terminal.keys("C-c")
-        terminal.shows("stopping", "Once more ends at once")
+        terminal.shows("stopping", "Stop again to end at once")
         terminal.keys("q")
         terminal.shows("y/n End at once?")
         terminal.keys("y")

@@ -169,7 +169,7 @@ class Watching final : public console::Controls {
   void resume() override {}
   const char* stop_question() const override {
     if (leaves()) return "Stop watching? The job continues.";
-    return asked_ == 0 ? "Stop the job? Iterations that run may finish." : "End the job at once?";
+    return asked_ == 0 ? "Stop the job? Running iterations may finish." : "End the job at once?";
   }
 
   void stop(const std::string& why) override {
@@ -180,8 +180,8 @@ class Watching final : public console::Controls {
       return;
     }
     ++asked_;
-    screen_.say(before + (asked_ == 1 ? "Stopping: iterations that run may finish. Once more ends at once."
-                                      : "Ending at once. Once more: leaves it alone."));
+    screen_.say(before + (asked_ == 1 ? "Stopping: running iterations may finish. Stop again to end at once."
+                                      : "Ending at once. Stop again to leave the job."));
     client::Cancellation cancellation;
     cancellation.why = why;
     cancellation.graceful = asked_ == 1;

@@ -280,9 +280,9 @@ int run_repair(const LeaseRepairArguments& given) {
   if (!given.yes) {
     return refuse(
         "lease",
-        "a repair says that no resource remembers a higher epoch of this key than the one that it goes on "
-        "from, which nobody can check for you, and that all candidates are stopped. The highest epoch that any "
-        "log or resource knows is a good --epoch-floor. If this is what you want, say --yes.");
+        "the key continues above the highest epoch that is known here. Stop all candidates, and make sure that no "
+        "resource knows a higher epoch: --epoch-floor N sets the highest one of all logs and resources. Then "
+        "repeat the command with --yes.");
   }
   const auto act = [&](auto& runtime) {
     Journal journal(0, false, "lease repair");

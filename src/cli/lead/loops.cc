@@ -64,7 +64,7 @@ Status give_commands(const LoopOptions& options, std::vector<LoopPolicy>& loops)
   for (const LoopPolicy& loop : loops) {
     if (loop.command.empty()) {
       return fail(Errc::kInvalid,
-                  "what does loop {} do at a tick? Say 'command:' in the sheet, or --on-tick '{}=COMMAND'; --loop NAME "
+                  "loop '{}' has no command: write 'command:' in the sheet, or --on-tick '{}=COMMAND'; --loop NAME "
                   "chooses loops",
                   loop.name, loop.name);
     }
@@ -322,7 +322,7 @@ int list_policy(const PolicyListing& options) {
       print_json({told("format", "bellwether.lease_list/1"), told("loops", view.list())});
     } else {
       print(view.table());
-      if (pages.empty()) print("\nlock pressure: --metrics HOST:PORT of each process that runs the loops tells\n");
+      if (pages.empty()) print("\nlock pressure is known with --metrics HOST:PORT of each `bellwether loops run`\n");
     }
     return all_seen(rows) && read.size() == pages.size() ? kExitOk : kExitPart;
   });

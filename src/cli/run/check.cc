@@ -84,7 +84,7 @@ Result<int> run_check(const CheckOptions& options) {
     return fail(Errc::kInvalid,
                 std::string(options.schema ? "--schema prints the schema of all scenarios, and takes no FILE"
                                            : "FILE is missing: the scenario to check") +
-                    "\n  see 'bellwether check --help'");
+                    "\nSee 'bellwether check --help'.");
   }
   if (options.schema) {
     std::fputs(scenario::schema_text().c_str(), stdout);

@@ -15,6 +15,7 @@
 #include "cli/verb.h"
 #include "core/base/bytes.h"
 #include "core/base/units.h"
+#include "election/store/environment.h"
 #include "load/report/reports.h"
 #include "load/report/write_file.h"
 
@@ -47,6 +48,7 @@ Result<Out> parse_out(const std::string& word, std::string_view option) {
   }
   out.format = static_cast<Format>(known - kFormats.begin());
   out.file = word.substr(equals + 1);
+  if (out.file == "-") return fail(Errc::kInvalid, said + "name a file: standard output has the summary");
   return out;
 }
 
@@ -128,9 +130,10 @@ Status has_steps(const std::vector<Out>& outs, std::span<const std::string_view>
 
 int deliver(report::RunReport report, const std::vector<Out>& outs, std::string_view verb) {
   report::SummaryOptions look;
-  look.color = look.wraps_verdict = ::isatty(STDOUT_FILENO) == 1;
+  look.wraps_verdict = ::isatty(STDOUT_FILENO) == 1;
+  look.color = look.wraps_verdict && store::variable(&store::own_environment, "NO_COLOR").empty();
   winsize size{};
-  if (look.color && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+  if (look.wraps_verdict && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
     look.width = std::min<int>(size.ws_col, kWidestSummary);
   }
   aggregate::Verdict& verdict = report.verdict;
@@ -152,8 +155,11 @@ void keep(results::Recorder& recorder, const report::RunReport& report) {
       report.confirmed ? aggregate::to_string(report.verdict.outcome) : results::kUnconfirmed;
   const auto outcome = recorder.end(report::to_json(report), std::string(verdict), report.verdict.exit_code, limits);
   if (!outcome.problem.empty()) {
-    std::fprintf(stderr, "warning: the run was not stored as it should be: %s. --no-store runs without.\n",
-                 outcome.problem.c_str());
+    std::fprintf(
+        stderr,
+        "warning: the run was not stored completely: %s. --store FILE stores it elsewhere, --no-store does not "
+        "store it.\n",
+        outcome.problem.c_str());
   }
   if (outcome.removed > 0) {
     std::fprintf(stderr, "The oldest stored runs were deleted: %zu. At most %llu are kept, of %llu MiB together.\n",

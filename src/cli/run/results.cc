@@ -20,6 +20,7 @@
 #include "core/base/encoding.h"
 #include "core/base/units.h"
 #include "election/store/environment.h"
+#include "load/aggregate/verdict.h"
 #include "load/report/result_file.h"
 #include "load/report/text.h"
 #include "load/report/write_file.h"
@@ -93,7 +94,7 @@ TextRows latency_rows(const report::ResultFile& run) {
   TextRows rows{report::kLatencyHead};
   for (const report::ResultStep& step : run.steps) {
     if (step.count == 0) continue;
-    rows.push_back({fmt::format("{}  {} requests, {}/s, {} failed", printable(step.name), format_count(step.count),
+    rows.push_back({fmt::format("{}  {}, {}/s, {} failed", printable(step.name), format_count(step.count, "request"),
                                 decimal(step.rate_per_s), percent(step.failed, step.count))});
     if (!step.response.empty()) rows.push_back(report::latency_row("  response", step.response));
     if (!step.due_times || step.service.empty()) continue;
@@ -245,7 +246,8 @@ std::string text_of(const report::ResultFile& run) {
   if (!run.confirmed) section("UNCONFIRMED", {{"the run may have made more load"}});
   std::string verdict = printable(run.verdict);
   for (char& c : verdict) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-  return out + fmt::format("\n  {}  {} (exit code {})\n", verdict, printable(run.reason), run.exit_code);
+  return out + fmt::format("\n  {}  {} (exit code {})\n", verdict,
+                           printable(aggregate::verdict_text(run.reason, run.failed_thresholds)), run.exit_code);
 }
 
 using results::Run;

@@ -89,14 +89,14 @@ class LocalControls final : public console::Controls {
   void pause() override { run_.pause(); }
   void resume() override { run_.resume(); }
   const char* stop_question() const override {
-    return run_.stopping() ? "End at once?" : "Stop the run? Iterations that run may finish.";
+    return run_.stopping() ? "End at once?" : "Stop the run? Running iterations may finish.";
   }
 
   void stop(const std::string& why) override {
     const char* const before = screen_.ui() == Ui::kFull ? "" : "\n";
     screen_.say(std::string(before) + (run_.stopping()
                                            ? "Ending at once."
-                                           : "Stopping: iterations that run may finish. Once more ends at once."));
+                                           : "Stopping: running iterations may finish. Stop again to end at once."));
     run_.interrupt(aggregate::Ending::kSignal, why);
   }
 

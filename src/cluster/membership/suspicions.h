@@ -1,5 +1,6 @@
-// The suspicions under way: accusers, suspects, and the time when each becomes a death, unless it is refuted or too
-// many members seem to fail at once.
+// The open suspicions: the suspect, its accusers, and the time at which it is declared dead. Until then it may refute
+// the suspicion. While too many members seem to fail at once, none is declared dead. Pure; times are of this node's
+// monotonic clock. One thread.
 #pragma once
 
 #include <array>
@@ -11,17 +12,18 @@
 
 namespace bellwether::membership {
 
-// Holds evictions while more than half of the members of a kind seem to fail at once: then the fault is likelier in the
-// network, or here, than in all of them. It holds silent failures only, never proven deaths. It needs at least four
-// members of the kind. It ends after a limit, so that the cluster acts on a real catastrophe.
+// Delays declarations of death while more than half of the members of one kind (role) seem to fail at once: the cause
+// is then more likely the network, or this node. It delays only deaths by silence, never proven ones. It needs at least
+// four members of the kind. It ends after `limit`, so that the cluster acts on a real catastrophe.
 class CorrelationGuard {
  public:
   explicit CorrelationGuard(Duration limit) : limit_(limit) {}
 
-  // May a suspect of this kind be declared dead? `alive` and `suspect`: members of the kind, both without this node.
+  // True: no suspect of this kind may be declared dead now. `alive` and `suspect` count members of the kind, without
+  // this node.
   bool holds(uint8_t kind, std::size_t alive, std::size_t suspect, Instant now);
   void died_silently(uint8_t kind, Instant now) { deaths_.push_back({kind, now}); }
-  // Since when it holds; never() when it does not.
+  // The time since which it delays deaths of this kind; never(): it does not.
   Instant since(uint8_t kind) const { return since_[kind]; }
   Duration limit() const { return limit_; }
 
@@ -40,12 +42,13 @@ class CorrelationGuard {
   }
 };
 
-// The more members have found the suspect silent independently of each other, the sooner it is declared dead
-// (Lifeguard, LHA-Suspicion):
+// The more members accuse a suspect independently of each other, the sooner it is declared dead (Lifeguard,
+// LHA-Suspicion):
 //
 //   timeout = max(min, max − (max − min) · log(C + 1) / log(K + 1))
 //
-// with C accusers beside the first and K of them enough. Time in which this node received nothing is not counted.
+// C is the number of accusers beside the first; with K of them the timeout is `min`. Time in which this node received
+// nothing does not count.
 struct Suspicion {
   NodeIndex node = 0;
   uint32_t incarnation = 0;
@@ -54,10 +57,10 @@ struct Suspicion {
   Duration max;
   int enough = 0;        // K
   Accusers accusers;     // the first one included
-  Duration deaf_before;  // what this node had been deaf in total when the suspicion began
-  Duration extended;     // held by the correlation guard for so long
+  Duration deaf_before;  // the total time in which this node had received nothing, at the begin of the suspicion
+  Duration extended;     // the delay by the correlation guard
 
-  // How long it lasts with the accusers that there are.
+  // With the present accusers.
   Duration timeout() const;
 };
 
@@ -70,14 +73,14 @@ class Suspicions {
       : self_(self), table_(table), trust_(trust) {}
 
   void begin(NodeIndex node, const Update& update);
-  // True when one of the accusers is a new one and counts.
+  // True: at least one of the accusers is new and shortens the timeout.
   bool confirm(NodeIndex node, const Accusers& accusers);
   void end(NodeIndex node);
   // The accusers of a suspect.
   const Accusers& accusers_of(NodeIndex suspect) const { return suspicions_[find(suspect)].accusers; }
-  // Those whose time has run out.
+  // Copies of the suspicions whose timeout has passed. The caller ends them.
   std::vector<Suspicion> due(Effects& out);
-  // No verdict before that.
+  // No suspect is declared dead before `when`.
   void wait_until(Instant when);
   Instant wake() const { return next_; }
 

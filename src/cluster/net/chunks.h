@@ -5,8 +5,8 @@
 //   a request    kChunk × n; the answer to the last one is the answer to the whole
 //   an answer    status kChunked, with a number and the size; then kChunkFetch × n by the node that asked
 //
-// A request or answer that is incomplete, or not fetched, is dropped with its connection, when space runs out, and
-// after a minute. The bytes of a chunk are its numbers, big-endian, and its data. One thread.
+// An incomplete request, or an answer that is not fetched, is dropped with its connection, and when a minute has
+// passed. The bytes of a chunk are its numbers, big-endian, and its data. One thread.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ namespace bellwether::cluster {
 constexpr bool needs_chunks(std::size_t bytes) { return bytes > wire::kPieceBytes; }
 
 struct Chunk {
-  uint64_t id = 0;  // of the chunked, given by its sender, once in a connection
-  uint64_t size = 0;
+  uint64_t id = 0;    // of the whole message: from its sender, unique in the connection
+  uint64_t size = 0;  // of the whole message, in bytes
   uint32_t index = 0;
   uint16_t type = 0;  // of the whole message
   Bytes bytes;
@@ -36,7 +36,7 @@ std::string encode(const Chunk& piece);
 // kProtocol: no such bytes, or inconsistent numbers.
 Result<Chunk> decode_chunk(Bytes bytes);
 
-// An answer that is to be fetched, and the request for one of its chunks.
+// Announces an answer in chunks, which the asking node fetches one by one with ChunkFetch.
 struct ChunkManifest {
   uint64_t id = 0;
   uint64_t size = 0;
@@ -52,18 +52,19 @@ Result<ChunkFetch> decode_chunk_fetch(Bytes bytes);
 
 class Chunks {
  public:
-  // Of all connections; one chunked more than that is refused.
+  // Of all messages of all connections together; add() and keep() refuse more.
   static constexpr std::size_t kMaxBytes = std::size_t{256} << 20;
-  static constexpr std::size_t kMaxOfOne = 16;  // chunks of one connection
+  static constexpr std::size_t kMaxOfOne = 16;  // messages each way of one connection
   static constexpr Duration kKept = Duration::minutes(1);
 
-  // Takes a chunk that came on a connection. The whole, when this was the last of it; nothing while some are missing.
-  // Chunks come in their order. kProtocol, kTooLarge, kExhausted.
+  // Adds a chunk that arrived on `connection`. Returns the whole message with its last chunk, before that nullopt.
+  // Errors: kProtocol if chunks are out of order or contradict each other; kExhausted beyond the limits above.
   Result<std::optional<std::string>> add(Instant now, const void* connection, const Chunk& piece);
-  // Keeps an answer for the node that asked on this connection. kExhausted.
+  // Keeps an answer until the node that asked on this connection has fetched it. Errors: kTooLarge, kExhausted.
   Result<ChunkManifest> keep(Instant now, const void* connection, std::string body);
-  // A chunk of such an answer; with the last one it is forgotten. kNotFound.
+  // A chunk of such an answer. The last one ends the keeping. Error: kNotFound.
   Result<std::string> fetch(const void* connection, const ChunkFetch& fetch);
+  // Drops everything of this connection. Call it when a connection has ended.
   void closed(const void* connection);
 
  private:

@@ -28,7 +28,8 @@ std::string told(const std::vector<discovery::Tried>& tried) {
   }
   return text +
          "\nStart one of these nodes, or correct seeds or dns. If a node refuses, give this one the same secret "
-         "(secret.file) and a certificate (tls) that it accepts. The first node of a new cluster starts with --found";
+         "(secret.file) and a certificate (tls) that it accepts. A single first node of a new cluster starts with "
+         "--found";
 }
 
 using UnderWay = std::map<HostPort, runtime::Cancellation*>;

@@ -107,6 +107,13 @@ Result<std::vector<std::string>> files_in(const std::string& folder) {
 
 Result<std::string> read_secret_file(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0 && errno == ENOENT) {
+    return fail(
+        Errc::kNotFound,
+        "there is no secret in '{}'; copy it from another node, or make the first one: openssl rand -base64 32 > "
+        "'{}' && chmod 600 '{}'",
+        path, path, path);
+  }
   if (fd < 0) return fail_errno(errno, fmt::format("the secret in '{}'", path));
   struct stat status {};
   const bool looked = ::fstat(fd, &status) == 0;

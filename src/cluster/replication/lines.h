@@ -1,7 +1,9 @@
-// Carries messages about registers between nodes, and within this one, and has the newest set of replicas that this
-// node knows (decision 054). The router knows who may send at all; here a replica answers nodes that know the same set.
-// Nodes with other sets exchange these first. Messages about registers may be lost: the sender of an important one
-// repeats it. Those about blobs, and those between replicas, are requests. One thread, that of its runtime.
+// Carries messages about registers and blobs between nodes, and within this one. It has the newest set of replicas that
+// this node knows (decision 054). The router decides who may send at all. A replica answers only nodes with the same
+// set; nodes with different sets exchange them first.
+//
+// Messages about registers may be lost, so the sender of an important one repeats it. Messages about blobs, and those
+// between replicas, are requests with an answer or an error. One thread, that of its runtime.
 #pragma once
 
 #include <map>
@@ -28,60 +30,61 @@ namespace bellwether::registers {
 
 // "a, b"; while a change is under way "a, b, then b, c".
 std::string names_of(const ReplicaSet& set, const char* between);
-// The first step of the change that led to it; 0: none did.
+// The number of the first step of the change that led to this set; 0: the set of the settings.
 inline uint64_t first_step_of(const ReplicaSet& set) { return set.number - (set.joint() || set.number == 0 ? 0 : 1); }
 
 class Lines final : public cluster::Service {
  public:
-  // `replicas`: the names of all replicas as the settings have them, the set with the number 0. REQUIRES 1 to
-  // kMaxReplicas of them, whose ids differ. All must outlive it.
+  // `self`: the name of this node. `replicas`: the names of all replicas in the settings, which are set number 0.
+  // REQUIRES 1 to kMaxReplicas names with different ids. `links` and `router` must outlive this object.
   Lines(cluster::PeerLinks& links, cluster::MessageRouter& router, cluster::Addresses addresses, std::string self,
         std::vector<std::string> replicas);
   ~Lines() override;
   Lines(const Lines&) = delete;
   Lines& operator=(const Lines&) = delete;
 
-  // The replica, the owner of registers, and the replica of blobs on this node. nullptr: none (any more). Messages
-  // about registers are lost then; a voter that keeps blobs goes on with the requests that it has, and the caller must
-  // wait for its end.
+  // The replica of registers, the owner of registers, and the replica of blobs on this node. nullptr: none, or none any
+  // more; then messages about registers are lost. A replica of blobs finishes the requests that it has: await close()
+  // before it is destroyed.
   void serve(jobs::RegisterReplica* replica) { replica_ = replica; }
   void serve(jobs::QuorumJobStore* owners) { owners_ = owners; }
   void serve(blobs::BlobReplica* replica) { blob_replica_ = replica; }
 
-  // This node is to have so many of these two replicas; it says nothing of what it has before they serve.
+  // How many of the two replicas this node will have, 0 to 2. Until all of them serve, unable() gives a reason.
   void expect(int replicas) { expected_ = replicas; }
 
-  // About a register; it may be lost.
+  // Sends a message about a register. It may be lost.
   void send(MemberId to, decltype(Message::body) body);
-  // About a blob, for a round under the set with this number; kOtherSet when it is not the set of this node. Errors are
-  // those of PeerLinks::request(); kUnreachable when the replica's address is unknown; kProtocol. A replica that is
-  // this node is asked without the network, and without a time limit.
+  // Asks a replica about a blob, under the set `number`. Errors: kOtherSet if this node has another set; those of
+  // PeerLinks::request(); kUnreachable if the replica's address is unknown; kProtocol. This node itself is asked
+  // without the network, and without a time limit.
   runtime::task<Result<blobs::Answer>> ask(std::string replica, uint64_t number, blobs::Question question,
                                            Duration timeout, runtime::Cancellation* cancel);
-  // Another replica; it first hears of this node's set. Errors as above; kRefused: it stores nothing.
+  // Asks another replica, which first learns the set of this node. Errors as above; kRefused: it stores nothing.
   runtime::task<Result<Response>> ask(std::string replica, decltype(Request::body) body, Duration timeout,
                                       runtime::Cancellation* cancel);
-  // Waits until the requests of others about blobs have been answered. Before it ends.
+  // Waits until the requests of other nodes about blobs are answered. Call it before destruction.
   runtime::task<void> close();
 
   const std::string& self() const { return self_; }
   MemberId self_id() const { return self_id_; }
 
   const ReplicaSet& set() const { return set_; }
-  // This node is one of them.
+  // Whether this node is in the set.
   bool keeps() const { return set_.has(self_); }
   ReplicaIds replica_ids() const;
-  // Some node knows this set. A newer one is taken over once the replicas of this node have it on their disks.
+  // Another node has this set. A newer set replaces that of this node once the replicas here have it on their disks.
   void hear(const ReplicaSet& set);
-  // The set with the number 0 that the disk of this node has: it counts, not that of the settings.
+  // Set number 0 as the disk of this node has it. It takes precedence over the settings.
   void restore(const ReplicaSet& set);
-  // When another set was taken over, or could not be.
+  // Signalled when a newer set has replaced that of this node, or could not.
   runtime::Condition& set_changed() { return set_changed_; }
-  // Empty while the replicas of this node can say what they have, else why not.
+  // The reason why the replicas of this node cannot say yet what they have; empty: they can.
   std::string unable() const;
-  // The newest first step of a change whose records they have read from the others.
+  // The first step (see first_step_of()) of the newest change after which the replicas of this node have read all
+  // records from the others.
   uint64_t read() const;
-  // Empty for one that was never heard of.
+  // Empty for an unknown member.
   std::string name_of(MemberId member) const;
 
  private:

@@ -25,7 +25,7 @@ namespace bellwether::http1 {
 
 // Limits of one exchange.
 struct CallLimits {
-  Duration timeout = Duration::seconds(60);  // the whole, with redirects
+  Duration timeout = Duration::seconds(60);  // of the whole exchange, redirects included
   Duration connect_timeout = Duration::seconds(10);
   Duration tls_timeout = Duration::seconds(10);
   Duration first_byte_timeout = Duration::seconds(60);  // sent → first byte of the response
@@ -53,8 +53,8 @@ struct Request {
   const Proxies* proxies = nullptr;    // of the origin, and of redirects; nullptr: none
   const TlsSettings* tls = nullptr;    // of redirects to https; nullptr: those of the origin
   bool want_body = false;              // keep (and decode) the body for checks and extraction; else it is only counted
-  bool fresh = false;                  // on a connection of its own, which is closed after it
-  bool once = false;                   // not sent again when a kept connection turns out closed, with any method
+  bool fresh = false;                  // uses a new connection, and closes it afterwards
+  bool once = false;                   // is never repeated, also when a kept connection turns out closed
 };
 
 struct Response {
@@ -94,10 +94,11 @@ struct ExchangeWatch {
   Callback<void(const Session& session, const Response& response)> received;
 };
 
-// Until when a client may send: for load that somebody else may end. On the client's thread.
+// The end of the time in which a client may send, for load that an owner can end. On the client's thread.
 struct SendLimit {
-  Instant until = Instant::never();  // from then on the client asks
-  // At this time, which was just read. False: it may still send, and `until` has moved on. True: it is over, for good.
+  Instant until = Instant::never();  // before it, the client sends without a question
+  // Called at `now`, at or after `until`. False: the client may send, and `until` is later now. True: it may never send
+  // again.
   Callback<bool(Instant now)> is_over;
 };
 
@@ -111,18 +112,18 @@ class Client {
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  // Sends the request and receives its response into `response`, following redirects. Failures are in response.error;
-  // kInterrupted when `cancel` was cancelled, or the limit is over: then nothing is sent any more, no redirect and no
-  // repetition either.
+  // Sends the request, follows redirects, and fills in `response`. All arguments must stay valid until it returns.
+  // Failures are in response.error. kInterrupted: `cancel` was cancelled, or the limit is over; nothing more is sent,
+  // also no redirect and no repetition.
   runtime::task<void> exchange(Session& session, const Request& request, Response& response,
                                runtime::Cancellation* cancel);
 
-  // From now on the connections are those of all users of this client; `most` of them to each server at a time, and
-  // the other users wait. 0: no limit. Call it before the first exchange.
+  // All sessions of this client share its connections: at most `most` to each server at a time (0: no limit), and other
+  // sessions wait. Call it before the first exchange.
   void share_connections(uint32_t most) { shared_ = std::make_unique<SharedConnections>(runtime_, most); }
 
-  // From now on connections are made from these addresses of this machine, in turn by the number of the session. To a
-  // server of a family that has none of them no connection is made. None: the kernel chooses.
+  // New connections start from these addresses of this machine, in turn by the number of the session. A server of an
+  // address family without one of them cannot be reached. Empty: the kernel chooses.
   void use_local(std::vector<runtime::IpAddress> addresses) { connector_.use_local(std::move(addresses)); }
   bool has_local() const { return connector_.has_local(); }
 
@@ -173,8 +174,8 @@ struct RedirectedRequest {
   Request request(const CallLimits& limits, bool want_body) const;
 };
 
-// REQUIRES a redirect that names a location. Of the request's own cookies those go along that the redirect does not set
-// anew. A Host that the user chose stays for a location without a host.
+// REQUIRES a redirect that names a location. Keeps the cookies of the request, except those that the redirect sets
+// anew. A location without a host keeps a Host header that the user chose.
 RedirectedRequest follow_redirect(const Request& request, const ResponseHead& redirect);
 
 }  // namespace bellwether::http1

@@ -50,7 +50,10 @@ std::string IpAddress::to_string() const {
 Result<Endpoint> Endpoint::parse(std::string_view text) {
   const std::size_t colon = text.rfind(':');
   const auto port = colon == std::string_view::npos ? std::nullopt : parse_u64(text.substr(colon + 1));
-  if (!port || *port > 65535) {
+  if (port && *port > 65535) {
+    return fail(Errc::kInvalid, "'{}' has port {}; a port is at most 65535", text, *port);
+  }
+  if (!port) {
     return fail(Errc::kInvalid, fmt::format("'{}' has no port; write for example 127.0.0.1:8080 or [::1]:8080", text));
   }
   std::string_view host = text.substr(0, colon);

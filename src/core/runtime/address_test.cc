@@ -48,6 +48,8 @@ TEST(Endpoint, refuses_missing_and_impossible_ports) {
                            "example.org:80", "[::1:80"}) {
     EXPECT_FALSE(Endpoint::parse(text)) << text;
   }
+  EXPECT_EQ(Endpoint::parse("127.0.0.1:65536").error().message,
+            "'127.0.0.1:65536' has port 65536; a port is at most 65535");
 }
 
 TEST(SocketAddress, keeps_the_endpoint_in_both_families) {

@@ -61,7 +61,7 @@ class Diagnostics {
   std::string place_of(Mark mark) const;
 
   struct Problem;
-  // Fills in the parts of a problem that take long to find. Owns the function that does so.
+  // A function, which it owns, that fills in the slow parts of a problem. Copies share it.
   class Completion {
    public:
     Completion() = default;
@@ -85,23 +85,23 @@ class Diagnostics {
     std::string found = {};
     std::string expected = {};
     std::string hint = {};
-    // Problems with the same subject are one: the first place has it, and lists the others. Their message fits each
-    // place. Empty: it is its own.
+    // Problems with one subject become one diagnostic: at the first place, with the others in `also`. Their message
+    // must fit each place. Empty: the problem stands alone.
     std::string subject = {};
-    // No other fault of the file explains it.
+    // True: no other fault of the file can be its cause.
     bool is_independent = false;
-    Completion complete = {};  // called for a problem that is kept
+    Completion complete = {};  // called once, and only for a problem that is kept
   };
-  // A problem that is there already, at the same place with the same message and text found, is not added again.
+  // Drops a problem with the place, message and found text of one that it has.
   void add(Mark mark, Problem problem);
-  // While it is on, only independent problems are added: the part that is read depends on a faulty one.
+  // While on, add() drops problems that are not independent. For reading a part that depends on a faulty one.
   void take_independent_only(bool on) { independent_only_ = on; }
   bool empty() const { return list_.empty(); }
-  // Further entries are dropped: stop looking.
+  // True: add() drops everything from now on, so the reader may stop.
   bool full() const { return list_.size() == kMaxDiagnostics || reported_ >= kMaxReported; }
-  // The calls of add(). It grows also when the list does not: a part is sound if it is the same before and after.
+  // The number of calls of add(), dropped problems included. A part is sound if reading it does not change the number.
   std::size_t reported() const { return reported_; }
-  // In the order of the files, and in that of each.
+  // Empties it. In the order of the files, then by place.
   std::vector<Diagnostic> take();
 
  private:

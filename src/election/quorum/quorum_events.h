@@ -24,17 +24,17 @@ struct Eligibility {
   uint8_t priority = 0;   // 0 first
   bool electable = true;  // may stand at all
   bool active = false;    // has the state of the group; otherwise it is still syncing
-  uint64_t state = 0;     // how new its durable state is
+  uint64_t state = 0;     // the version of its durable state
   bool operator==(const Eligibility&) const = default;
 };
 
 enum class Refusal : uint8_t {
   kNone,
-  kQuiet,         // has just started: it may have promised something that it does not know of
-  kPromised,      // to a leader, for a limited time
-  kLeading,       // leads itself, or still stops
-  kOlderTerm,     // of the candidate
-  kVoted,         // for another one in this term
+  kQuiet,         // has just started: it may have forgotten a promise
+  kPromised,      // has promised a leader not to vote until its lease is over
+  kLeading,       // leads, or is still stopping its work
+  kOlderTerm,     // the candidate's term is older
+  kVoted,         // has voted for another member in this term
   kOlderMembers,  // the candidate does not know the newest configuration
   kActiveFirst,   // the candidate is still syncing, the voter is not
   kOlderState,    // both are syncing, and the voter has newer state
@@ -42,21 +42,22 @@ enum class Refusal : uint8_t {
 };
 const char* to_string(Refusal refusal);
 
-// After a start: does a member know more of the sender than the sender itself? The receiver then accepts only this
-// life, once it has repeated the challenge of the answer: a recorded old greeting cannot do that.
+// The first message of a started member. It asks whether the receiver knows a newer record of the sender than the
+// sender has. The sender repeats the challenge of the answer in a second greeting, which a replayed old greeting cannot
+// do. From then on the receiver accepts only this life of the sender.
 struct Greeting {
-  uint64_t challenge = 0;  // as answered; 0: none yet
+  uint64_t challenge = 0;  // of the answer; 0: the first greeting
 };
 struct GreetingAnswer {
   uint64_t life = 0;           // of the greeter
-  uint64_t challenge = 0;      // to be repeated; 0: this life is known now
-  uint64_t newest_record = 0;  // of the greeter, as far as the answerer has seen
+  uint64_t challenge = 0;      // to be repeated; 0: this life is accepted
+  uint64_t newest_record = 0;  // the highest number of writes of the greeter's record that the answerer has seen
 };
-// To a sender whose life has been followed by another one under the same id.
+// The answer to a sender whose id has a newer life.
 struct Superseded {
-  uint64_t life = 0;  // whose is over
+  uint64_t life = 0;  // the older one
 };
-// To a sender that has not greeted.
+// The answer to a sender that has not greeted.
 struct WhoAreYou {};
 
 struct PreVote {
@@ -68,9 +69,9 @@ struct PreVote {
 struct PreVoteAnswer {
   uint64_t number = 0;
   Refusal refusal = Refusal::kNone;
-  Duration again_after;  // of kQuiet and kPromised: from when on it may be granted
+  Duration again_after;  // with kQuiet and kPromised: the wait until the vote may be granted
 };
-// A leader's statement that it acts no more in its term.
+// A leader's statement that it has stopped acting in its term, so that voters need not wait for its lease.
 struct Permission {
   MemberId leader;
   Term term;
@@ -95,14 +96,15 @@ struct Heartbeat {
 struct HeartbeatAnswer {
   uint64_t round = 0;
   uint64_t leader_life = 0;
-  bool promised = false;  // not to vote for another member before the lease is over
+  bool promised = false;  // the sender votes for no other member before the lease is over
   ConfigurationStamp members;
   Eligibility eligibility;
 };
-// The receiver must stand at once; the sender acts no more in the term of the message.
+// The sender has stopped acting in the term of the message, and the receiver must stand at once.
 struct StandNow {};
-// The sender acts no more in the term of the message.
+// The sender has stopped acting in the term of the message.
 struct Resigned {};
+// The members of the group, from its leader.
 struct Configure {
   Configuration members;
 };
@@ -114,7 +116,7 @@ struct Message {
   MemberId from;
   Term term;            // the highest that the sender knows
   uint64_t life = 0;    // of the sender
-  uint64_t record = 0;  // the known number of writes of the sender's record
+  uint64_t record = 0;  // the number of writes of the sender's record
   Body body;
 };
 
@@ -124,12 +126,13 @@ using election::Note;
 using election::Renewed;
 using election::TermEnded;
 
-// The data that a member must never forget: kept whole, with a checksum, on a disk that it does not share.
+// The data that a member must never forget. The driver stores it whole, with a checksum, on a disk of this member
+// alone.
 struct Record {
-  uint64_t version = 0;  // how often it was written
+  uint64_t version = 0;  // the number of its writes
   Term term;
   MemberId vote;           // in that term; kNobody: none
-  Duration longest_lease;  // of any that was promised
+  Duration longest_lease;  // that it ever promised
   Configuration members;
   bool lost = false;  // earlier promises are unknown: this member follows only
   bool operator==(const Record&) const = default;
@@ -150,7 +153,7 @@ struct Tick {};  // the time of wake() has come
 struct Received {
   Message message;
 };
-// The answer to Persist. Not ok: perhaps it was written, perhaps not.
+// The answer to Persist. Not ok: it may have been written or not; `why` says what failed.
 struct Persisted {
   uint64_t version = 0;
   bool ok = true;
@@ -164,7 +167,7 @@ struct LocalHealth {
   bool ready = true;  // of its services
   bool disk = true;   // answers
 };
-// Membership suspects the leader. This ends no promise, but only the wait for the member's turn after it.
+// Membership suspects the leader. A promise stays; only the wait for this member's turn after the promise ends.
 struct LeaderSuspected {
   MemberId leader;
 };
@@ -174,12 +177,12 @@ struct LeaderDead {
   MemberId leader;
   uint64_t life = 0;
 };
-struct WorkStopped {};  // nothing of the guarded work runs now
+struct WorkStopped {};  // the guarded work has ended
 struct StepDown {
   std::string cause;
   MemberId heir = kNobody;  // kNobody: the fittest
   bool leaving = false;     // do not stand again
-  bool forced = true;       // also in the cool-down
+  bool forced = true;       // also while changes of leader are damped (cool-down)
 };
 // Whether this member may be elected; it votes in any case. A leader continues to lead.
 struct Stand {
@@ -190,7 +193,7 @@ struct SyncFailed {
   std::string why;
 };
 struct StateWritten {
-  uint64_t state = 0;  // how new the durable state of this member is
+  uint64_t state = 0;  // the version of this member's durable state
 };
 struct ChangeMembers {
   MemberChange change;
@@ -200,10 +203,10 @@ using Event = std::variant<Start, Tick, Received, Persisted, LocalHealth, Leader
                            StepDown, Stand, Synced, SyncFailed, StateWritten, ChangeMembers>;
 
 // --- effects ---------------------------------------------------------------------------------------------------------
-// To be carried out in their order. The epoch of Elected and TermEnded is the term.
+// The driver carries them out in their order. The epoch of Elected and TermEnded is the term.
 
-// Make it durable, whole (fsync of the file and of its folder), then say Persisted with its version. In order.
-// Dependent messages leave only after that answer, so that a driver cannot send them too early.
+// Write the record durably (fsync of the file and of its folder), then answer with Persisted and its version. Records
+// are written in order. The kernel emits messages that depend on a record only after that answer.
 struct Persist {
   Record record;
 };
@@ -219,7 +222,7 @@ struct LeaderChanged {
 struct MembersChanged {
   Configuration members;
 };
-// Of ChangeMembers.
+// The answer to a ChangeMembers that was refused.
 struct ChangeRefused {
   std::string why;
 };

@@ -219,6 +219,7 @@ Result result_of(const report::RunReport& report, const dispatch::JobRecord& rec
   out.verdict = to_string(report.verdict.outcome);
   out.exit_code = report.verdict.exit_code;
   out.reason = report.verdict.reason;
+  out.failed_thresholds = report.verdict.failed_thresholds;
   out.confirmed = report.confirmed;
   out.elapsed = span_of(report.elapsed);
   out.totals = figures_of(totals);

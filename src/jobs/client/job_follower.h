@@ -1,5 +1,5 @@
-// Follows a job from a client: its record, and its totals, made of the same seconds in the same order as the owner's. A
-// follower that is far behind gets the owner's totals. One thread, that of the client's runtime.
+// The requests of a client to the managers (JobClient), and a job's record and totals as a client follows them
+// (JobFollower). One thread, that of the client's runtime.
 #pragma once
 
 #include <memory>
@@ -21,18 +21,17 @@
 
 namespace bellwether::node {
 
-// Asks the managers of a cluster about jobs: any of them answers. It goes on to the next manager if one is out of reach
-// or refers to another, until the deadline. One thread, that of its runtime.
-
 // A manager that did not answer the last request to it.
 struct SilentManager {
   std::string place;  // HOST:PORT
   std::string why;    // of the first such request
   Instant since;
 };
-// Who they are, of `all` managers that the settings name, and what to do; empty: nobody is silent.
+// The silent managers and the remedy, as text. `all`: the number of managers in the settings. Empty: none is silent.
 std::string text_of(std::span<const SilentManager> silent, std::size_t all, Instant now);
 
+// Asks the managers of a cluster about jobs. Any manager answers, or names the one that can. If a manager is out of
+// reach, the client asks the next, until the deadline.
 class JobClient final {
  public:
   struct Settings {
@@ -44,15 +43,16 @@ class JobClient final {
   static Result<std::unique_ptr<JobClient>> make(runtime::Runtime& runtime, const cluster::NodeConfig& config,
                                                  wire::Keyring keyring, Settings settings);
 
-  // Returns an answer that is no temporary Refusal. It retries kNotOwner, kNotLeader, kUnavailable and kBusy until the
-  // deadline, and then returns kExhausted. If no manager could be reached, it returns an error of the network,
-  // never kNotFound, kExists or kRefused: these are Refusals that time does not change (kUnknown, kConflict, any
-  // other). An error of time names the silent managers. `retry_until`: no attempt after a pause begins later.
+  // Returns the first answer that is no temporary Refusal. kNotOwner, kNotLeader, kUnavailable and kBusy are temporary:
+  // it retries them until the deadline, and `retry_until` is the latest begin of a retry. Errors:
+  //   kNotFound, kExists, kRefused  a final Refusal: kUnknown, kConflict, any other
+  //   kExhausted                    the deadline passed, and the last answer was temporary; names the silent managers
+  //   those of the network          no manager could be reached
   runtime::task<Result<dispatch::Response>> ask(dispatch::JobMessage message, Instant deadline,
                                                 runtime::Cancellation* cancel, Instant retry_until = Instant::never());
-  // The manager of the last answer; empty: none.
+  // The name of the manager that answered last; empty: none has.
   const std::string& answered_by() const { return answered_by_; }
-  // Before it is destroyed.
+  // Await it before destruction.
   runtime::task<void> close();
 
  private:
@@ -74,25 +74,27 @@ class JobClient final {
   cluster::PeerLinks links_;
 };
 
+// The record of a job, and its totals: made of the same seconds in the same order as the owner's. A follower that is
+// far behind gets the owner's totals instead.
 class JobFollower {
  public:
-  // Called within next(), before the record is the new one, after the totals have changed.
+  // Called within next(), when the totals have changed, and before record() does.
   struct Observer {
-    // A further second, or (`amends`) an amendment of a former one.
+    // One more second, or with `amends` an addition to an earlier one. `covered`: the measured time.
     Callback<void(const metrics::Window& second, Duration covered, bool amends)> on_second;
-    // New totals: they replace everything before.
+    // The totals were replaced as a whole.
     Callback<void()> on_whole;
   };
 
-  // All must outlive it. `observer`: nothing if none.
+  // `client` and `plan` must outlive it.
   JobFollower(JobClient& client, const plan::Plan& plan, std::string job, std::optional<Observer> observer = {})
       : client_(client), plan_(plan), job_(std::move(job)), observer_(observer), totals_(plan) {}
 
-  // Waits for news for at most `wait`. True: it has some. `retry_until`: as for JobClient::ask().
+  // Waits for news for at most `wait`. True: something has changed. Errors and `retry_until` as of JobClient::ask().
   runtime::task<Result<bool>> next(Duration wait, Instant deadline, runtime::Cancellation* cancel,
                                    Instant retry_until = Instant::never());
 
-  // From now on changed counters are news too, this long apart (dispatch::kMinLive at least).
+  // Changed live counters count as news too, at most once in `every` (at least dispatch::kMinLive).
   void ask_for_live(Duration every) { live_every_ = every; }
   // The last counters of the assignments, and their time of receipt. For screens only.
   const dispatch::LiveSum& live() const { return live_; }
@@ -128,7 +130,7 @@ Duration ran_of(const dispatch::JobRecord& record, std::size_t workflow);
 std::vector<dispatch::JobEvent> events_of(const dispatch::JobRecord& record);
 // The course of a job, for its report.
 report::Course course_of(const dispatch::JobRecord& record);
-// The course of a job whose end its client does not know, for these reasons. The totals and the record are the last
+// The same for a job whose end the client does not know. `why`: the reason, in words. Totals and record are the last
 // known ones; the record may be empty.
 report::Course unconfirmed_course(const dispatch::JobRecord& record, const aggregate::Totals& totals, std::string why);
 

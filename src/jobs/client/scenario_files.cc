@@ -360,6 +360,13 @@ tl::expected<plan::Bundled, ScenarioTrouble> bundle_of(const Scenario& from, con
              "{}: this client cannot compile a workflow in C++; use `bellwether run` or `bellwether job submit`",
              from.file)});
   }
+  const bool of_another_tool = from.file.ends_with(".js") || from.file.ends_with(".ts") || from.file.ends_with(".py");
+  if (from.text.empty() && of_another_tool) {
+    return trouble(
+        {Errc::kInvalid, fmt::format("'{}' is a script of another tool; a scenario is FILE.yaml, .lua, .cc or .bw. "
+                                     "docs/load/guides/from-k6.md and from-locust.md show how to write it",
+                                     from.file)});
+  }
   if (from.text.empty()) {
     auto text = read_whole_file(from.file, native.allowed ? signature::kMaxProgramBytes : kMaxScenarioBytes);
     if (!text) return trouble(text.error());

@@ -1,7 +1,7 @@
-// Data files of jobs on the disk of a node, by content: FOLDER/SHA256. A file that is not whole yet is
-// FOLDER/SHA256.part. Bytes come in order; the last ones are synced, checked against the hash, and then the file gets
-// its name. So a file with its name is whole, also after a crash of the machine. The total size is limited: the file
-// that was used least recently makes room.
+// Data files of jobs on the disk of a node, by content: FOLDER/SHA256. An incomplete file is FOLDER/SHA256.part. Bytes
+// are appended in order. After the last ones the store syncs the file, checks its hash, and renames it. So a file under
+// its hash is complete, also after a crash of the machine. The total size is limited: the least recently used file
+// makes room.
 //
 // One thread, that of its runtime. The disk works beside it.
 #pragma once
@@ -27,8 +27,8 @@ namespace bellwether::node {
 struct FileStoreSettings {
   std::string folder;                      // empty: the node keeps no files
   uint64_t bytes_most = 0;                 // of all files, whole or not
-  Duration in_use = Duration::minutes(2);  // since its last use a file makes no room for others
-  Duration remember = Duration::hours(1);  // then sweep() removes it
+  Duration in_use = Duration::minutes(2);  // a file is not evicted for this time after its last use
+  Duration remember = Duration::hours(1);  // sweep() removes a file this time after its last use
 };
 
 class FileStore {
@@ -38,21 +38,25 @@ class FileStore {
   FileStore(const FileStore&) = delete;
   FileStore& operator=(const FileStore&) = delete;
 
-  // Before all others, once: finds the files of an earlier life, and removes those that were not whole, or are too
-  // many.
+  // Call it once, before all others. Finds the files of an earlier process, and removes incomplete ones and those
+  // beyond the limit.
   runtime::task<Status> open();
 
-  // Bytes from the beginning that are here; they are in use from now on.
+  // The number of bytes, from the beginning, that are here. Counts as a use of the file.
   uint64_t have(const FileRef& file);
   bool is_whole(const FileRef& file);
   std::string path(const FileRef& file) const { return settings_.folder + "/" + file.sha256; }
-  // Adds bytes at `offset`, unless others are due there, and returns what is here then. kExhausted: another caller
-  // adds some right now. kNoSpace: no room, with sizes and the remedy. kProtocol: the whole does not have its hash; it
-  // is removed. kUnsupported: the node keeps no files. kInvalid; errors of the disk, after which nothing of it is here.
+  // Appends bytes if `offset` is the number of bytes that are here. Returns the number that is here afterwards. Errors:
+  //   kExhausted    another append of this file is in progress
+  //   kNoSpace      no room; with the sizes and the remedy
+  //   kProtocol     the complete file has another hash; it is removed
+  //   kInvalid      bytes beyond the end of the file
+  //   kUnsupported  the node keeps no files
+  //   of the disk   the file is removed
   runtime::task<Result<uint64_t>> append(FileRef file, uint64_t offset, std::string bytes);
-  // Up to `most` bytes from `offset`; none if they are not here yet. kNotFound: nothing of the file is here.
+  // Up to `most` bytes from `offset`; empty if they are not here yet. kNotFound: nothing of the file is here.
   runtime::task<Result<std::string>> read(FileRef file, uint64_t offset, std::size_t most);
-  // Removes the files that were not used for long.
+  // Removes the files that were not used for `remember`.
   runtime::task<void> sweep();
 
   uint64_t bytes() const { return bytes_; }
@@ -90,8 +94,8 @@ class FileStore {
 };
 
 // Fetches data files from managers into the store of this node: each once, for all assignments. A fetch goes on from
-// the bytes that are here: with another manager when one fails, and when somebody wants the file again later. It ends
-// when nobody has asked for the file for a minute. One thread, that of its runtime.
+// the bytes that are here, also with another manager after a failure, and after an end. It ends a minute after the last
+// want(). One thread, that of its runtime.
 class FileFetches {
  public:
   static constexpr Duration kMaxStill = Duration::seconds(30);    // without a byte: the fetch fails
@@ -104,11 +108,11 @@ class FileFetches {
   FileFetches(const FileFetches&) = delete;
   FileFetches& operator=(const FileFetches&) = delete;
 
-  // The bytes of it that are here; the file is whole when they are all. Begins to fetch what is missing from these
-  // managers, the first of which is asked first, or goes on. Error: why the last fetch failed; the next call begins
-  // again.
+  // Returns the number of bytes that are here; the file is complete when it is `file.size`. Starts or continues the
+  // fetch of the rest from the managers `from`, in this order. Error: the failure of the last fetch; the next call
+  // starts again.
   Result<uint64_t> want(const FileRef& file, std::vector<cluster::PeerAddress> from);
-  // Ends all fetches. Before it is destroyed.
+  // Ends all fetches. Await it before destruction.
   runtime::task<void> close();
 
  private:
@@ -125,7 +129,7 @@ class FileFetches {
   runtime::Runtime& runtime_;
   cluster::PeerLinks& links_;
   FileStore& store_;
-  std::map<std::string, std::shared_ptr<Fetch>> fetches_;  // by hash; those that failed until somebody has heard of it
+  std::map<std::string, std::shared_ptr<Fetch>> fetches_;  // by hash; failed ones until want() has returned the error
   runtime::Scope scope_;                                   // last: its coroutines use everything above
 };
 

@@ -41,17 +41,6 @@ std::string loss_text(const LossSum& losses) {
                      format_count(losses.entries), time);
 }
 
-// "1 of 2 thresholds: http_req_duration p(99)=0.093ms, limit <0.02ms".
-std::string thresholds_text(const Facts& facts) {
-  const std::size_t count = facts.thresholds_failed.size();
-  std::string text = fmt::format("{} of {}: ", format_count(count), format_count(facts.thresholds, "threshold"));
-  for (std::size_t t = 0; t < std::min(count, kThresholdsNamed); ++t) {
-    text += (t == 0 ? "" : "; ") + facts.thresholds_failed[t];
-  }
-  if (count > kThresholdsNamed) text += fmt::format("; and {} more", format_count(count - kThresholdsNamed));
-  return text;
-}
-
 Verdict lost(const Facts& facts) {
   const bool fails = facts.on_loss == plan::OnLoss::kFail;
   std::string reason = loss_text(facts.losses);
@@ -233,10 +222,12 @@ Facts facts_of(const Totals& totals, std::span<const ThresholdResult> thresholds
   return facts;
 }
 
-Verdict verdict(const Facts& facts) {
+namespace {
+
+// The reason lacks the count of failed thresholds, so it may be empty.
+Verdict judge(const Facts& facts) {
   if (!facts.unconfirmed.empty()) {
     std::string reason = "unconfirmed: " + facts.unconfirmed;
-    if (!facts.thresholds_failed.empty()) reason += "; so far " + thresholds_text(facts);
     if (facts.losses.entries > 0) reason += "; so far " + loss_text(facts.losses);
     return {Outcome::kInconclusive, kExitLost, std::move(reason)};
   }
@@ -261,15 +252,14 @@ Verdict verdict(const Facts& facts) {
     return {Outcome::kAborted, kExitAbort, with_why("a workflow was ended by its timeout", facts.why)};
   }
   if (facts.ending == Ending::kThreshold) {
-    const std::string which = facts.thresholds_failed.empty() ? "" : ": " + thresholds_text(facts);
-    return {Outcome::kFail, kExitThresholds, "stopped early by a failed threshold that has abortOnFail" + which};
+    return {Outcome::kFail, kExitThresholds, "stopped early by a failed threshold that has abortOnFail"};
   }
   if (!facts.thresholds_failed.empty()) {
-    std::string reason = thresholds_text(facts);
+    std::string reason = facts.losses.entries > 0 ? loss_text(facts.losses) : "";
     if (facts.thresholds_no_samples > 0) {
-      reason += fmt::format("; {} had no samples to judge", format_count(facts.thresholds_no_samples));
+      reason += fmt::format("{}{} had no samples to judge", reason.empty() ? "" : "; ",
+                            format_count(facts.thresholds_no_samples, "threshold"));
     }
-    if (facts.losses.entries > 0) reason += "; " + loss_text(facts.losses);
     return {Outcome::kFail, kExitThresholds, std::move(reason)};
   }
   if (facts.losses.entries > 0 && facts.on_loss != plan::OnLoss::kPass) return lost(facts);
@@ -289,6 +279,28 @@ Verdict verdict(const Facts& facts) {
     return {Outcome::kInconclusive, kExitSaturated, schedule_text(facts) + ", because the generator was saturated"};
   }
   return pass(facts);
+}
+
+}  // namespace
+
+Verdict verdict(const Facts& facts) {
+  Verdict out = judge(facts);
+  out.failed_thresholds = facts.thresholds_failed;
+  if (out.failed_thresholds.empty()) return out;
+  out.reason += fmt::format("{}{} of {} failed", out.reason.empty() ? "" : "; ",
+                            format_count(out.failed_thresholds.size()), format_count(facts.thresholds, "threshold"));
+  return out;
+}
+
+std::string verdict_text(std::string_view reason, std::span<const std::string> failed_thresholds) {
+  std::string out(reason);
+  for (std::size_t t = 0; t < std::min(failed_thresholds.size(), kThresholdsNamed); ++t) {
+    out += (t == 0 ? ": " : "; ") + failed_thresholds[t];
+  }
+  if (failed_thresholds.size() > kThresholdsNamed) {
+    out += fmt::format("; and {} more", format_count(failed_thresholds.size() - kThresholdsNamed));
+  }
+  return out;
 }
 
 std::string threshold_text(std::string_view metric, std::string_view expression, plan::MetricKind kind,

@@ -96,6 +96,8 @@ struct Verdict {
   Outcome outcome = Outcome::kPass;
   int exit_code = kExitPass;
   std::string reason;  // a clause without a full stop: "all 3 thresholds passed"
+  // Those of the facts, all of them, whatever decided. If there are any, `reason` ends with their count.
+  std::vector<std::string> failed_thresholds = {};
 };
 // A run without a confirmed result: 120, whatever its figures so far. Else the first row of this list that applies, so
 // that what a person did wins over what was measured, and a rule the user wrote wins over our own:
@@ -105,6 +107,10 @@ struct Verdict {
 //   saturated generator, else 121; pass 0.
 // What was lost comes before the rows below it because each of them may be nothing but its consequence.
 Verdict verdict(const Facts& facts);
+
+// The reason of a verdict with the first of its failed thresholds, as one line:
+// "1 of 2 thresholds failed: http_req_duration p(99)=0.093ms, limit <0.02ms".
+std::string verdict_text(std::string_view reason, std::span<const std::string> failed_thresholds);
 
 // Thresholds as people read them.
 

@@ -11,7 +11,8 @@ void expect(const Facts& facts, Outcome outcome, int exit_code, std::string_view
   const Verdict got = verdict(facts);
   EXPECT_EQ(got.outcome, outcome) << got.reason;
   EXPECT_EQ(got.exit_code, exit_code) << got.reason;
-  EXPECT_NE(got.reason.find(reason_contains), std::string::npos) << got.reason;
+  const std::string text = verdict_text(got.reason, got.failed_thresholds);
+  EXPECT_NE(text.find(reason_contains), std::string::npos) << text;
 }
 
 TEST(Verdict, without_a_confirmed_result_no_figure_decides) {
@@ -24,7 +25,7 @@ TEST(Verdict, without_a_confirmed_result_no_figure_decides) {
   facts.thresholds_failed = {"a p(95)=2ms, limit <1ms"};
   facts.losses = {.entries = 1, .time = Duration::millis(800), .most_ratio = 0.25};
   expect(facts, Outcome::kInconclusive, 120,
-         "no manager answers; so far 1 of 3 thresholds: a p(95)=2ms, limit <1ms; so far 25.0 % of the load was lost");
+         "no manager answers; so far 25.0 % of the load was lost for 800ms; 1 of 3 thresholds failed: a p(95)=2ms");
 }
 
 TEST(Verdict, each_row_of_the_table) {
@@ -56,10 +57,10 @@ TEST(Verdict, each_row_of_the_table) {
 
   facts = good();
   facts.thresholds_failed = {"a p(95)=2ms, limit <1ms", "b rate=5%, limit <1%"};
-  expect(facts, Outcome::kFail, 99, "2 of 3 thresholds: a p(95)=2ms, limit <1ms; b rate=5%, limit <1%");
+  expect(facts, Outcome::kFail, 99, "2 of 3 thresholds failed: a p(95)=2ms, limit <1ms; b rate=5%, limit <1%");
   facts.thresholds_no_samples = 1;
   expect(facts, Outcome::kFail, 99,
-         "2 of 3 thresholds: a p(95)=2ms, limit <1ms; b rate=5%, limit <1%; 1 had no samples");
+         "1 threshold had no samples to judge; 2 of 3 thresholds failed: a p(95)=2ms, limit <1ms; b rate=5%");
   facts = good();
   facts.thresholds_no_samples = 1;
   expect(facts, Outcome::kInconclusive, 123, "1 of 3 thresholds had no samples");
@@ -167,7 +168,7 @@ TEST(Verdict, a_threshold_that_failed_on_what_was_measured_fails_and_the_loss_is
   facts.losses = {.entries = 1, .time = Duration::seconds(1), .most_ratio = 0.0001};
   facts.thresholds_failed = {"a p(95)=2ms, limit <1ms"};
   expect(facts, Outcome::kFail, 99,
-         "1 of 3 thresholds: a p(95)=2ms, limit <1ms; less than 0.1 % of the load was lost for 1s");
+         "less than 0.1 % of the load was lost for 1s; 1 of 3 thresholds failed: a p(95)=2ms, limit <1ms");
   facts.thresholds_failed = {};
   facts.thresholds_no_samples = 1;
   expect(facts, Outcome::kInconclusive, 120, "lost for 1s, and 1 of 3 thresholds had no samples");
@@ -274,9 +275,24 @@ TEST(Verdict, many_failed_thresholds_are_not_all_named) {
   Facts facts = good();
   facts.thresholds = 9;
   facts.thresholds_failed = {"a", "b", "c", "d", "e"};
-  expect(facts, Outcome::kFail, 99, "5 of 9 thresholds: a; b; c; and 2 more");
+  expect(facts, Outcome::kFail, 99, "5 of 9 thresholds failed: a; b; c; and 2 more");
   facts.ending = Ending::kThreshold;
-  expect(facts, Outcome::kFail, 99, "stopped early by a failed threshold that has abortOnFail: 5 of 9 thresholds: a; ");
+  expect(facts, Outcome::kFail, 99,
+         "stopped early by a failed threshold that has abortOnFail; 5 of 9 thresholds failed");
+}
+
+TEST(Verdict, failed_thresholds_are_a_list_beside_the_reason_whatever_decided) {
+  Facts facts = good();
+  facts.thresholds_failed = {"a p(95)=2ms, limit <1ms", "b", "c", "d"};
+  facts.thresholds = 5;
+  EXPECT_EQ(verdict(facts).reason, "4 of 5 thresholds failed");
+  EXPECT_EQ(verdict(facts).failed_thresholds, facts.thresholds_failed) << "all of them, none is shortened";
+  facts.ending = Ending::kSignal;
+  EXPECT_EQ(verdict(facts).exit_code, 105);
+  EXPECT_EQ(verdict(facts).reason, "stopped by a signal before its end; 4 of 5 thresholds failed");
+  EXPECT_EQ(verdict(facts).failed_thresholds, facts.thresholds_failed);
+  EXPECT_TRUE(verdict(good()).failed_thresholds.empty());
+  EXPECT_EQ(verdict_text("all 3 thresholds passed", {}), "all 3 thresholds passed");
 }
 
 TEST(Verdict, a_stop_names_its_cause) {

@@ -150,7 +150,7 @@ TEST(Screen, failures_are_shown_with_their_causes) {
 TEST(Screen, asks_before_it_stops_and_names_the_keys) {
   Steering steering;
   steering.dialog = Steering::Dialog::kStop;
-  steering.question = "Stop the run? Iterations that run may finish.";
+  steering.question = "Stop the run? Running iterations may finish.";
   for (const int columns : {80, 20}) {
     const Grid grid = draw(sample_view(), steering, true, columns, 24).grid;
     EXPECT_TRUE(grid.line(23).starts_with("y/n Stop")) << grid.line(23);

@@ -50,7 +50,7 @@ class Controls {
   virtual void resume() = 0;
   // A Ctrl-C: the first time running iterations may finish, the second time the run ends at once.
   virtual void stop(const std::string& why) = 0;
-  // The current effect of stopping, as a question: "Stop the run? Iterations that run may finish."
+  // The current effect of stopping, as a question: "Stop the run? Running iterations may finish."
   virtual const char* stop_question() const = 0;
 };
 

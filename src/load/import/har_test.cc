@@ -169,6 +169,8 @@ TEST(Har, errors_have_their_place) {
   EXPECT_NE(scenario_of(from_har, "{\"log\": {\"entries\": [\n {}]}}").find("source:2:2: an entry has no 'request'"),
             std::string::npos);
   EXPECT_NE(scenario_of(from_har, "<html>").find("source:1:1: this is not JSON"), std::string::npos);
+  EXPECT_NE(scenario_of(from_har, "env: a scenario").find("not JSON: it is neither an object nor an array"),
+            std::string::npos);
   EXPECT_NE(scenario_of(from_har, har_of({{.url = "http://h/"}}), {.hosts = {"x"}}).find("no request is left"),
             std::string::npos);
 }

@@ -207,7 +207,9 @@ std::optional<Node> parse_json(std::string_view text, yaml::Diagnostics& diagnos
   } else {
     JsonTree from_begin(whole.data(), nullptr);
     diagnostics.add(from_begin.mark_of(at),
-                    {.message = std::string("this is not JSON: ") + simdjson::error_message(error),
+                    {.message = std::string("this is not JSON: ") + (error == simdjson::SCALAR_DOCUMENT_AS_VALUE
+                                                                         ? "it is neither an object nor an array"
+                                                                         : simdjson::error_message(error)),
                      .hint = "look at the commas, quotes and brackets just before this place"});
   }
   return std::nullopt;

@@ -87,6 +87,17 @@ TEST(LoadData, users_beyond_the_last_row_are_for_those_who_say_so) {
   EXPECT_EQ(wrapping.errors(), "");
 }
 
+TEST(LoadData, columns_behind_a_semicolon_get_the_remedy) {
+  TestSources shop(
+      "data: {users: {csv: u.csv}}\n"
+      "workflows: {w: {vus: 1, duration: 1s, steps: {a: {http: {get: 'http://h/${users.pass}'}}}}}\n");
+  shop.world.files = {{"u.csv", "name;pass\nann;1\n"}};
+  shop.outside = &shop.world;
+  EXPECT_THAT(shop.errors(), testing::HasSubstr("no column 'pass'\n  expected: name;pass\n  if ';' separates"));
+  shop.world.files = {{"u.csv", "name,word\nann,1\n"}};
+  EXPECT_THAT(shop.errors(), testing::Not(testing::HasSubstr("delimiter")));
+}
+
 // Views that are not copies of what the world says.
 class Mapped final : public FakeOutside {
  public:

@@ -88,45 +88,15 @@ std::string charts_box(const std::string& charts) {
   return charts.empty() ? "" : fmt::format("<div class=\"charts\">{}</div>", charts);
 }
 
-// The reason without the names of failed thresholds, which stand below it: "1 of 2 thresholds failed".
-std::string short_reason(const ResultFile& run) {
-  const std::string& reason = run.reason;
-  std::size_t at = std::string::npos;
-  for (const std::string_view mark : {" thresholds: ", " threshold: "}) {
-    const std::size_t found = reason.find(mark);
-    if (found < at) at = found + mark.size();
-  }
-  if (at == std::string::npos) return reason;
-  const std::string head = reason.substr(0, at - 2) + " failed";
-  bool named = false;
-  // Past "METRIC FIGURE, limit <300ms; ".
-  const auto skip = [&](const std::string& begin) {
-    if (!reason.substr(std::min(at, reason.size())).starts_with(begin)) return;
-    at = std::min(reason.find("; ", at + begin.size()), reason.size() - 2) + 2;
-    named = true;
-  };
-  for (const ResultThreshold& one : run.thresholds) {
-    if (!one.ok && one.value) skip(one.metric + " ");
-  }
-  if (!named) return reason;
-  skip("and ");
-  return at >= reason.size() ? head : head + "; " + reason.substr(at);
-}
-
 std::string verdict(const ResultFile& run) {
   const std::string look = run.verdict == "pass" || run.verdict == "fail" ? run.verdict : "other";
   std::string out =
       fmt::format("<div class=\"verdict {}\"><b>{}{}</b> (exit code {})<p>{}</p>", look, escaped(run.verdict),
-                  run.confirmed ? "" : ", unconfirmed", run.exit_code, escaped(short_reason(run)));
+                  run.confirmed ? "" : ", unconfirmed", run.exit_code, escaped(run.reason));
+  const std::vector<std::string>& all = run.failed_thresholds;
   std::string failed;
-  std::size_t count = 0;
-  for (const ResultThreshold& one : run.thresholds) {
-    if (one.ok || ++count > kMaxFacts) continue;
-    const ThresholdText text = text_of(one);
-    failed += fmt::format("<li>{} {}: <strong>{}</strong></li>", escaped(one.metric), escaped(text.limit),
-                          escaped(text.value));
-  }
-  if (count > kMaxFacts) failed += fmt::format("<li>and {} more</li>", whole(count - kMaxFacts));
+  for (std::size_t i = 0; i < std::min(all.size(), kMaxFacts); ++i) failed += "<li>" + escaped(all[i]) + "</li>";
+  if (all.size() > kMaxFacts) failed += fmt::format("<li>and {} more</li>", whole(all.size() - kMaxFacts));
   if (!failed.empty()) out += fmt::format("<ul>{}</ul>", failed);
   if (run.saturated) {
     out += fmt::format("<p class=\"warn\">The load generator was saturated: {}.", escaped(run.saturation));

@@ -98,6 +98,7 @@ Json run_json(const RunReport& run) {
            {"verdict", aggregate::to_string(run.verdict.outcome)},
            {"exit_code", run.verdict.exit_code},
            {"reason", run.verdict.reason},
+           {"failed_thresholds", run.verdict.failed_thresholds},
            {"targets", plan::targets_of(run.totals->plan())},
            {"generator", std::move(generator)}};
   if (!run.confirmed) out["confirmed"] = false;

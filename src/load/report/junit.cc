@@ -1,8 +1,6 @@
 #include <cstdio>
 
-#include "load/aggregate/metric.h"
 #include "load/aggregate/verdict.h"
-#include "load/plan/metric.h"
 #include "load/report/reports.h"
 #include "load/report/text.h"
 
@@ -58,40 +56,24 @@ std::string suite(const ResultFile& run, const std::string& name, const std::vec
 
 std::vector<Case> verdict_of(const ResultFile& run) {
   Case out{run.scenario, "verdict", {}, {}};
-  const std::string text = fmt::format("{} (exit code {}): {}", run.verdict, run.exit_code, run.reason);
+  const std::string text = fmt::format("{} (exit code {}): {}", run.verdict, run.exit_code,
+                                       aggregate::verdict_text(run.reason, run.failed_thresholds));
   if (run.verdict == "fail") out.failure = text;
   if (run.verdict != "fail" && run.verdict != "pass") out.error = text;
   return {out};
 }
 
-std::string failure_of(const ResultFile& run, const ResultThreshold& threshold) {
-  const std::string_view metric = std::string_view(threshold.metric).substr(0, threshold.metric.find('{'));
-  plan::MetricKind kind = plan::MetricKind::kGauge;
-  std::string unit;
-  for (const plan::Metric& one : plan::metrics()) {
-    if (one.name != metric) continue;
-    kind = one.kind;
-    if (kind == plan::MetricKind::kTrend) unit = "ms";
-  }
-  for (const ResultMetric& own : run.metrics) {
-    if (own.name != metric) continue;
-    unit = own.unit;
-    for (const auto one : {plan::MetricKind::kCounter, plan::MetricKind::kRate, plan::MetricKind::kTrend}) {
-      if (aggregate::to_string(one) == own.kind) kind = one;
-    }
-  }
-  return aggregate::threshold_text(threshold.metric, threshold.expression, kind, unit, *threshold.value,
-                                   threshold.at_least);
-}
-
 std::vector<Case> thresholds_of(const ResultFile& run) {
   std::vector<Case> out;
+  std::size_t failed = 0;
   for (const ResultThreshold& one : run.thresholds) {
     Case made{run.scenario + ".thresholds", fmt::format("{} {}", one.metric, one.expression), {}, {}};
     if (!one.value) {
       made.error = "there were no samples";
     } else if (!one.ok) {
-      made.failure = failure_of(run, one);
+      // An older file, or a run without a judgement, does not have the text.
+      made.failure = failed < run.failed_thresholds.size() ? run.failed_thresholds[failed++]
+                                                           : fmt::format("measured {}", *one.value);
     } else if (!run.confirmed) {
       made.error = "it held so far, but the result is unconfirmed";
     }

@@ -23,16 +23,21 @@ TEST(Junit, thresholds_and_checks_are_cases_and_what_could_not_be_judged_is_an_e
   EXPECT_THAT(text, HasSubstr("timestamp=\"2026-07-01T12:00:00\""));
 }
 
-TEST(Junit, a_failed_threshold_is_told_in_the_unit_of_its_metric) {
-  auto run = read_result(to_json(measured_run()->report));
+TEST(Junit, a_failed_threshold_has_the_text_of_the_verdict) {
+  auto run = read_result(to_json(open_run()->report));
   ASSERT_TRUE(run.has_value());
-  run->thresholds = {{"price{step:shop.buy}", "p(95)<10", 19.0, false},
-                     {"sold", "rate>0.9", 0.75, false},
-                     {"orders", "rate>100", 5.5, false}};
+  run->thresholds = {{"first", "p(95)<10", 19.0, false},
+                     {"holds", "rate>0.9", 0.95, true},
+                     {"empty", "rate>0.9", std::nullopt, false},
+                     {"last", "rate>100", 5.5, false}};
+  run->reason = "2 of 4 thresholds failed";
+  run->failed_thresholds = {"first p(95)=19 EUR, limit <10 EUR", "last rate=5.5/s, limit >100/s"};
   const std::string text = to_junit(*run);
-  EXPECT_THAT(text, HasSubstr("price{step:shop.buy} p(95)=19 EUR, limit &lt;10 EUR"));
-  EXPECT_THAT(text, HasSubstr("sold rate=75%, limit &gt;90%"));
-  EXPECT_THAT(text, HasSubstr("orders rate=5.5/s, limit &gt;100/s"));
+  EXPECT_THAT(text, HasSubstr("2 of 4 thresholds failed: first p(95)=19 EUR, limit &lt;10 EUR; last rate=5.5/s"));
+  EXPECT_THAT(text, HasSubstr("<failure type=\"thresholds\" message=\"first p(95)=19 EUR, limit &lt;10 EUR\"/>"));
+  EXPECT_THAT(text, HasSubstr("message=\"last rate=5.5/s, limit &gt;100/s\"/>"));
+  run->failed_thresholds.clear();
+  EXPECT_THAT(to_junit(*run), HasSubstr("<failure type=\"thresholds\" message=\"measured 5.5\"/>")) << "an older file";
 }
 
 TEST(Junit, the_verdict_is_a_case_of_its_own) {

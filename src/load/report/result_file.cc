@@ -143,6 +143,10 @@ void read_run(const Value& run, ResultFile& out) {
   if (code > 255) run["exit_code"].refuse("is no exit code");
   out.exit_code = static_cast<int>(code);
   out.reason = run["reason"].text();
+  if (run.has("failed_thresholds")) {
+    run["failed_thresholds"].each(kMaxResultEntries,
+                                  [&](const Value& one) { out.failed_thresholds.push_back(one.text()); });
+  }
   if (run.has("confirmed")) out.confirmed = run["confirmed"].flag();
   if (run.has("targets")) {
     run["targets"].each(kMaxResultSteps, [&](const Value& one) { out.targets.push_back(one.text()); });
@@ -347,7 +351,7 @@ void read_lists(const Value& document, ResultFile& out) {
 Result<ResultFile> read_result(std::string_view text) {
   if (text.size() > kMaxResultBytes) return fail(Errc::kTooLarge, "longer than any result file");
   const Json document = Json::parse(text, nullptr, false);
-  if (document.is_discarded()) return fail(Errc::kInvalid, "it is not JSON");
+  if (document.is_discarded()) return fail(Errc::kInvalid, "no result file of this product: it is not JSON");
   try {
     const Value root(document, "$");
     if (const std::string format = root["format"].text(); format != kFormat) {

@@ -164,6 +164,9 @@ struct ResultFile {
   std::string verdict;  // "pass", "fail", "inconclusive", "aborted"
   int exit_code = 0;
   std::string reason;
+  // As aggregate::threshold_text() says them, in the order of `thresholds`. None in older files, whose reason names
+  // them.
+  std::vector<std::string> failed_thresholds;
   bool confirmed = true;                                  // false: the figures may not be the whole run
   std::vector<std::string> targets;                       // scheme, host and port of the URLs, as far as known
   std::vector<std::pair<std::string, std::string>> tags;  // of the run

@@ -23,6 +23,8 @@ TEST(ResultFile, what_was_written_is_read_back) {
   EXPECT_EQ(run->scenario, "shop");
   EXPECT_EQ(run->requests, 20'000U);
   EXPECT_EQ(run->exit_code, sample->report.verdict.exit_code);
+  EXPECT_EQ(run->reason, sample->report.verdict.reason);
+  EXPECT_EQ(run->failed_thresholds, std::vector<std::string>{"http_req_duration p(95)=20.2ms, limit <15ms"});
   ASSERT_EQ(run->steps.size(), 2U);
   EXPECT_EQ(run->steps[1].name, "browse.pay");
   EXPECT_EQ(run->steps[1].response, sample->totals->sum().steps[2].response);
@@ -55,7 +57,7 @@ TEST(ResultFile, lower_bounds_are_read_back) {
 
 TEST(ResultFile, an_older_file_has_less_and_is_read) {
   auto document = nlohmann::ordered_json::parse(to_json(open_run()->report));
-  document["run"].erase("targets");
+  for (const char* key : {"targets", "failed_thresholds"}) document["run"].erase(key);
   for (auto& [name, step] : document["steps"].items()) {
     for (const char* key : {"due_times", "series"}) step.erase(key);
   }
@@ -67,6 +69,7 @@ TEST(ResultFile, an_older_file_has_less_and_is_read) {
   ASSERT_TRUE(run.has_value()) << run.error().message;
   EXPECT_TRUE(run->steps[0].series.empty());
   EXPECT_FALSE(run->thresholds[0].limit.has_value());
+  EXPECT_TRUE(run->failed_thresholds.empty());
 }
 
 TEST(ResultFile, a_series_of_a_step_that_does_not_rise_is_refused) {
@@ -145,7 +148,7 @@ TEST(ResultFile, what_breaks_the_rules_is_refused_by_its_place) {
     const auto run = read_result(text);
     return run ? std::string("accepted") : run.error().message;
   };
-  EXPECT_EQ(message("{"), "it is not JSON");
+  EXPECT_EQ(message("{"), "no result file of this product: it is not JSON");
   EXPECT_NE(message("[]").find("$ is no object"), std::string::npos);
   EXPECT_NE(message(with(good, "result/1", "result/2")).find("bellwether.result/2"), std::string::npos);
   EXPECT_NE(message(with(good, "\"requests\": 123456", "\"requests\": -1")).find("$.totals.requests is no count"),

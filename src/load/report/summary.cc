@@ -108,7 +108,8 @@ void write_verdict(Page& page, const RunReport& run, bool wraps) {
   const Style style = outcome == Outcome::kPass ? Style::kGood : outcome == Outcome::kFail ? Style::kBad : Style::kWarn;
   page.heading({});
   const std::string first = page.style(word, style) + "  ";
-  const std::string text = fmt::format("{} (exit code {})", printable(run.verdict.reason), run.verdict.exit_code);
+  const std::string reason = aggregate::verdict_text(run.verdict.reason, run.verdict.failed_thresholds);
+  const std::string text = fmt::format("{} (exit code {})", printable(reason), run.verdict.exit_code);
   if (wraps) {
     page.wrapped(first, text, word.size() + 2);
   } else {
@@ -300,7 +301,7 @@ void write_latencies(Page& page, const RunReport& run) {
     const metrics::StepWindow& step = totals.sum().steps[s];
     if (!info.measured || step.count == 0) continue;
     const std::string figures =
-        fmt::format("  {} requests, {}, {} failed", format_count(step.count),
+        fmt::format("  {}, {}, {} failed", format_count(step.count, "request"),
                     rate_text(step.count, totals.elapsed(info.workflow)), percent(step.failed, step.count));
     rows.push_back(
         {page.style(shorten(printable(info.name), page.width() - 2 - width_of(figures)), Style::kBold) + figures});

@@ -180,10 +180,10 @@ TEST(Summary, colour_changes_nothing_but_colour) {
 }
 
 TEST(Summary, the_verdict_is_the_last_line) {
-  EXPECT_EQ(
-      summary_lines_of(summary(open_run()->report)).back(),
-      "  FAIL  1 of 4 thresholds: http_req_duration p(95)=20.2ms, limit <15ms; 1 had no samples to judge (exit code "
-      "99)");
+  EXPECT_EQ(summary_lines_of(summary(open_run()->report)).back(),
+            "  FAIL  1 threshold had no samples to judge; 1 of 4 thresholds failed: http_req_duration p(95)=20.2ms, "
+            "limit <15ms "
+            "(exit code 99)");
   EXPECT_EQ(summary_lines_of(summary(closed_run()->report)).back(), "  PASS  no threshold was given (exit code 0)");
 }
 

@@ -225,6 +225,7 @@ Result<std::string> Store::document(const Run& run) {
                                 .elapsed = run.figures.elapsed,
                                 .cores = static_cast<int>(std::max<int64_t>(1, select.integer(1))),
                                 .ending = aggregate::Ending::kSignal});
+  report.verdict.failed_thresholds.clear();
   report.verdict.reason =
       run.cluster ? fmt::format(
                         "the process that followed job {} ended unexpectedly; the job may be running or have ended: "

@@ -1,7 +1,7 @@
-// All inputs of a plan, as a value: another machine makes the same plan of it, without the files and the environment of
-// the machine that read the scenario.
+// All inputs of a plan, as a value. Another machine makes the same plan from it, without the files and the environment
+// of the machine that read the scenario.
 //
-// Files and variables may be secrets. A bundle travels sealed, and nothing in it belongs into a log.
+// Files and variables may be secrets: send a bundle only sealed, and log nothing of it.
 #pragma once
 
 #include <compare>
@@ -39,7 +39,7 @@ struct QuickRun {
   std::string local_ips;                                   // the same
 };
 
-// A scenario file, and the answer to each of its questions to the world.
+// A scenario file, with each file and variable that reading it asked for.
 struct RecordedScenario {
   struct FileQuestion {
     std::string path;  // as in the scenario
@@ -50,16 +50,17 @@ struct RecordedScenario {
   std::string text;
   std::vector<std::pair<std::string, std::string>> sets;
   Overrides overrides;
-  // Of a folder (its path ends with a slash, and `bytes_max` counts files): the names of its files, a NUL behind each.
+  // The contents. For a folder (a path that ends with a slash; `bytes_max` counts files): the names of its files, each
+  // followed by a NUL.
   std::map<FileQuestion, Result<std::string>> files;
-  // Of files that may be too large to travel. The content of a file that has travelled is among `files`.
+  // Files that may be too large to be part of a bundle. One that has arrived in a bundle is in `files`.
   std::map<FileQuestion, Result<FileView>> views;
-  // Of files whose content travels beside the bundle. One that is not among `views` is kElsewhere.
+  // Files that travel beside the bundle. One that is not in `views` is kElsewhere.
   std::map<FileQuestion, FileRef> apart;
-  std::map<std::string, std::optional<std::string>> variables;  // nothing: it was not set
+  std::map<std::string, std::optional<std::string>> variables;  // nullopt: not set
 };
 
-// The answer for a file whose content is on other machines: a plan can be made, and nothing can run it.
+// A file whose content is on other machines. A plan with it can be made, but not run.
 inline const FileView kElsewhere{};
 inline bool is_elsewhere(const FileView& view) { return view.bytes.data() == nullptr; }
 

@@ -200,7 +200,7 @@ void read_stages(const Section& section, Read read) {
     if (!one.is_map()) continue;
     const Node* target = stage.find("target");
     if (stage.find("duration") == nullptr) report_missing(stage, "duration", "a duration; 0s: at once");
-    if (target == nullptr) report_missing(stage, "target", "what is reached at its end");
+    if (target == nullptr) report_missing(stage, "target", "the number of users, or the rate, at its end");
     const Duration duration = stage.duration("duration").value_or(Duration::seconds(1));
     if (duration > kLongestDuration - sum) {
       return report_wrong(*stages, section.what(*stages), "stages that take at most a year together", reading);

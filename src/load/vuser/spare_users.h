@@ -2,8 +2,8 @@
 // in an engine that has one, at once or as soon as one becomes free. So several cores drop no arrival that one core
 // would have served.
 //
-// Each part of a workflow has a seat. Who takes a user claims it first, so nobody else counts on it. Thread-safe; a
-// part whose own users suffice touches only its own number of free users.
+// A part is the share of one engine in a workflow; each part has a seat here. A user is claimed before it is used, so
+// two arrivals never get the same one. Thread-safe. A part whose own users suffice touches only its own counter.
 #pragma once
 
 #include <atomic>
@@ -22,29 +22,33 @@ class SpareUsers {
  public:
   SpareUsers(std::size_t workflows, uint32_t parts);
 
-  // From now on the seat has so many free users, and takes arrivals of others. `taker(context)` is called on `runtime`
-  // when there are some to take(), when a part has a free user and this one waits longest, and when none waits and
-  // this one wants to leave.
+  // The seat begins with `free` free users, and accepts arrivals of other parts. `taker(context)` is called on the
+  // thread of `runtime`, and both must outlive the seat's close(), when
+  //   - take() has arrivals,
+  //   - a user is free somewhere and this part waits longest,
+  //   - no part waits any more and this part wants to leave.
   void open(std::size_t workflow, uint32_t part, std::size_t free, runtime::Runtime& runtime, void (*taker)(void*),
             void* context);
-  // A free user of this part is free no more. False: none is.
+  // Claims a free user of this part. False: it has none.
   bool claim(std::size_t workflow, uint32_t part) { return claim(seat(workflow, part)); }
-  // It is free again.
+  // A claimed user of this part is free again.
   void release(std::size_t workflow, uint32_t part);
-  // Claims a user of another part for an arrival that is due so long after the begin of the workflow. False: none is
-  // free.
+  // Claims a user of another part for an arrival, and passes the arrival to that part. `due`: after the begin of the
+  // workflow. False: no other part has a free user.
   bool pass(std::size_t workflow, uint32_t from, Duration due);
-  // Those that were passed to this part since the last call, which only the taker makes. Each has a claimed user.
+  // The arrivals that were passed to this part since the last call, by their due times. Each has a claimed user. Only
+  // the taker calls it.
   std::vector<Duration> take(std::size_t workflow, uint32_t part);
   bool any_free(std::size_t workflow) const;
-  // When the oldest arrival of this part was due that waits for a user; nothing: none waits. Call it when that changes,
+  // The due time of the oldest arrival of this part that waits for a user; nullopt: none waits. Call it at each change,
   // and then try pass().
   void wait(std::size_t workflow, uint32_t part, std::optional<Duration> oldest);
-  // Calls the part that waits longest if a user is free. For a part that was called and had no use for the user.
+  // Calls the taker of the part that waits longest, if a user is free. For a part whose taker was called and did not
+  // need the user.
   void call_next(std::size_t workflow);
-  // True: no part waits. Else the taker is called when that is so.
+  // True: no part waits. False: the taker is called as soon as none does.
   bool may_leave(std::size_t workflow, uint32_t part);
-  // The seat takes no further arrivals. False: the taker is still to be called.
+  // The seat accepts no further arrivals. False: a call of the taker is still on its way.
   bool close(std::size_t workflow, uint32_t part);
 
  private:

@@ -97,7 +97,7 @@ void Server::make_room() {
 void Server::give_up(Stranger& stranger, Errc why, Refusal refusal) {
   stranger.stream->reset_when_closed();
   if (why == Errc::kExhausted || why == Errc::kCancelled) return;
-  refusals_.note(why == Errc::kTimeout ? Refusal::kTimeout : refusal, stranger.from, "no whole first frame",
+  refusals_.note(why == Errc::kTimeout ? Refusal::kTimeout : refusal, stranger.from, "its first message was not whole",
                  runtime_.now());
 }
 

@@ -99,6 +99,7 @@ TEST_F(EpollRuntimeTest, port_0_is_a_free_port_and_a_taken_one_is_told) {
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, Errc::kExists);
   EXPECT_THAT(second.error().message, HasSubstr((*listener)->local().to_string()));
+  EXPECT_THAT(second.error().message, HasSubstr("choose another port"));
 }
 
 TEST_F(EpollRuntimeTest, a_shared_port_has_several_listeners) {

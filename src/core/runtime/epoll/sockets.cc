@@ -231,6 +231,18 @@ task<Result<std::unique_ptr<Stream>>> connect_tcp(EpollRuntime& runtime, Endpoin
   co_return std::unique_ptr<Stream>(std::move(stream));
 }
 
+namespace {
+
+tl::unexpected<Error> no_port(int error_number, const std::string& what) {
+  Error error = error_from_errno(error_number, what);
+  if (error_number == EADDRINUSE) error.message += "; another process has this port: end it, or choose another port";
+  if (error_number == EACCES) error.message += "; a port below 1024 needs root: choose a higher one";
+  if (error_number == EADDRNOTAVAIL) error.message += "; choose an address of this machine";
+  return tl::unexpected(std::move(error));
+}
+
+}  // namespace
+
 Result<std::unique_ptr<Listener>> listen_tcp(EpollRuntime& runtime, Endpoint at, ListenOptions options) {
   const SocketAddress address(at, at.address.is_v4());
   const int fd = ::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -239,8 +251,8 @@ Result<std::unique_ptr<Listener>> listen_tcp(EpollRuntime& runtime, Endpoint at,
   const int on = 1;
   setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (options.share_port) setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
-  if (::bind(fd, address.get(), address.size()) != 0) return fail_errno(errno, "listening on " + at.to_string());
-  if (::listen(fd, options.backlog) != 0) return fail_errno(errno, "listening on " + at.to_string());
+  if (::bind(fd, address.get(), address.size()) != 0) return no_port(errno, "listening on " + at.to_string());
+  if (::listen(fd, options.backlog) != 0) return no_port(errno, "listening on " + at.to_string());
   BW_RETURN_IF_ERROR(listener->watch());
   return std::unique_ptr<Listener>(std::move(listener));
 }
@@ -250,7 +262,7 @@ Result<std::unique_ptr<UdpSocket>> bind_udp(EpollRuntime& runtime, Endpoint at) 
   const int fd = ::socket(address.family(), SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) return fail_errno(errno, "opening a datagram socket");
   auto socket = std::make_unique<UdpDescriptor>(runtime, fd, at.address.is_v4());
-  if (::bind(fd, address.get(), address.size()) != 0) return fail_errno(errno, "binding to " + at.to_string());
+  if (::bind(fd, address.get(), address.size()) != 0) return no_port(errno, "binding to " + at.to_string());
   BW_RETURN_IF_ERROR(socket->watch());
   return std::unique_ptr<UdpSocket>(std::move(socket));
 }

@@ -12,16 +12,16 @@
 
 namespace bellwether::store {
 
-using State = http1::ResponseReader::State;
+using ReadState = http1::ResponseReader::State;
 
-Status LineReader::take(State state) {
-  if (state == State::kFailed) {
+Status LineReader::take(ReadState state) {
+  if (state == ReadState::kFailed) {
     const bool closed = reader_.error() == http1::ErrorKind::kClosed || reader_.error() == http1::ErrorKind::kTruncated;
     if (closed) return fail(Errc::kClosed, "the server closed the connection");
     return fail(Errc::kProtocol, std::string("this is not an HTTP response: ") + reader_.detail());
   }
   if (!reader_.has_head()) return {};
-  over_ = state == State::kDone;
+  over_ = state == ReadState::kDone;
   text_.erase(0, std::exchange(begin_, 0));
   text_ += over_ ? std::string(reader_.body()) : reader_.take_piece();
   const std::size_t last_end = text_.rfind('\n');

@@ -72,13 +72,16 @@ void refuse_taken_names(const scenario::Scenario& source, scenario::Reading& rea
 
 // `name`: the first of its parts.
 scenario::Diagnostics::Problem unknown_field(const DataSource& data, std::string_view field, std::string_view name) {
-  const auto complete = [rows = data.rows, name = std::string(name)](scenario::Diagnostics::Problem& problem) {
+  const bool csv = data.rows->format() == Feeder::Format::kCsv;
+  const auto complete = [rows = data.rows, name = std::string(name), csv](scenario::Diagnostics::Problem& problem) {
     const std::vector<std::string_view> names(rows->names().begin(), rows->names().end());
     if (std::find(names.begin(), names.end(), name) != names.end()) return;  // the member within it is missing
     if (!names.empty()) problem.expected = scenario::one_of(names);
     if (std::string hint = scenario::did_you_mean(name, names); !hint.empty()) problem.hint = std::move(hint);
+    if (csv && names.size() == 1 && names.front().find(';') != std::string_view::npos) {
+      problem.hint = "if ';' separates the columns, add delimiter: \";\"";
+    }
   };
-  const bool csv = data.rows->format() == Feeder::Format::kCsv;
   return {.message = fmt::format("the data {} has no {}{}", in_quotes(data.source->name.text),
                                  csv ? "column " : "such member in its first row: ", in_quotes(field)),
           .complete = complete};

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <dlfcn.h>
+#include <elf.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #include <vector>
 
 #include "core/base/bytes.h"
+#include "core/base/units.h"
 #include "core/yaml/section.h"
 
 namespace bellwether::script::native {
@@ -31,6 +34,23 @@ std::string linker_error(const std::string& path) {
   std::string_view message = text == nullptr ? "the linker gives no reason" : text;
   if (message.starts_with(path + ": ")) message.remove_prefix(path.size() + 2);
   return std::string(message);
+}
+
+// Whether the file has all parts that the linker maps. It maps them unseen, and a missing one ends this process with
+// SIGBUS. Anything else that is wrong, the linker reports.
+bool is_whole(std::string_view bytes) {
+  Elf64_Ehdr head;
+  if (bytes.size() < sizeof head) return true;
+  std::memcpy(&head, bytes.data(), sizeof head);
+  if (head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_phentsize != sizeof(Elf64_Phdr)) return true;
+  for (std::size_t p = 0; p < head.e_phnum; ++p) {
+    Elf64_Phdr part;
+    if (head.e_phoff > bytes.size() || bytes.size() - head.e_phoff < (p + 1) * sizeof part) return false;
+    std::memcpy(&part, bytes.data() + head.e_phoff + p * sizeof part, sizeof part);
+    if (part.p_type != PT_LOAD) continue;
+    if (part.p_offset > bytes.size() || bytes.size() - part.p_offset < part.p_filesz) return false;
+  }
+  return true;
 }
 
 constexpr std::size_t kMaxBytes = 1u << 20;  // the limit of a scenario
@@ -80,6 +100,10 @@ void walk(const std::vector<Declared>& declared, const Each& each) {
 bool is_artifact(std::string_view bytes) { return bytes.starts_with("\x7f\x45LF") || bytes.starts_with("!<arch>\n"); }
 
 Result<std::unique_ptr<Library>> Library::open(std::string_view bytes, const std::string& name) {
+  if (!is_whole(bytes)) {
+    return fail(Errc::kInvalid, "'{}' is cut off after {} bytes: copy or build it again", name,
+                format_count(bytes.size()));
+  }
   const int file = ::memfd_create("bellwether-program", MFD_CLOEXEC);
   if (file < 0) return fail_errno(errno, fmt::format("no memory for '{}'", name));
   std::unique_ptr<Library> library(new Library(file, fmt::format("/proc/self/fd/{}", file), nullptr));

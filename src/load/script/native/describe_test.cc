@@ -78,6 +78,15 @@ TEST(Describe, what_is_no_program_is_refused) {
   EXPECT_THAT(described.error().message, HasSubstr("'shop.bw' is no compiled workflow"));
 }
 
+TEST(Describe, a_program_that_is_cut_off_is_refused_before_it_is_mapped) {
+  Compiled compiled(kShop);
+  for (const std::size_t size : {std::size_t{100}, std::size_t{3'000}}) {
+    const auto described = describe(compiled.bytes().substr(0, size), "shop.bw");
+    ASSERT_FALSE(described);
+    EXPECT_THAT(described.error().message, HasSubstr("'shop.bw' is cut off after"));
+  }
+}
+
 TEST(Describe, a_program_of_another_version_is_refused) {
   Compiled compiled(
       "extern \"C\" __attribute__((visibility(\"default\"))) const unsigned bellwether_program_table[64] = {99, 8};\n");
