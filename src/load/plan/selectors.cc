@@ -281,7 +281,7 @@ class Translator {
 
   // an+b of `position`.
   Result<std::string> nth(const std::string& position) {
-    constexpr std::string_view kExpected = "odd, even, a number, or an+b";
+    constexpr std::string_view kPosition = "odd, even, a number, or an+b";
     if (!take('(')) return wrong("(");
     const std::size_t end = text_.find(')', at_);
     if (end == std::string_view::npos) return wrong(")");
@@ -294,7 +294,7 @@ class Translator {
       const auto parsed = factor.empty() || factor == "+" ? std::optional<int64_t>(1)
                           : factor == "-"                 ? std::optional<int64_t>(-1)
                                                           : whole(factor);
-      if (!parsed) return wrong(std::string(kExpected));
+      if (!parsed) return wrong(std::string(kPosition));
       step = *parsed;
       rest = trim(rest.substr(n + 1));
       if (!rest.empty()) {
@@ -307,7 +307,7 @@ class Translator {
     } else {
       offset = whole(rest);
     }
-    if (!offset) return wrong(std::string(kExpected));
+    if (!offset) return wrong(std::string(kPosition));
     at_ = end + 1;
     if (step == 0) return fmt::format("{}={}", position, *offset);
     const std::string past = fmt::format("{}-({})", position, *offset);

@@ -10,9 +10,11 @@
 #include "load/scenario/section.h"
 
 namespace bellwether::plan {
-namespace {
 
 using Problem = scenario::Diagnostics::Problem;
+
+namespace {
+
 using Made = tl::expected<Piece, Problem>;
 using scenario::Arguments;
 using scenario::BuiltinEntry;

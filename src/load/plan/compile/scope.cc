@@ -11,10 +11,12 @@
 #include "load/scenario/section.h"
 
 namespace bellwether::plan {
+
+using Problem = scenario::Diagnostics::Problem;
+
 namespace {
 
 using scenario::in_quotes;
-using Problem = scenario::Diagnostics::Problem;
 
 constexpr std::size_t kMaxValues = 10'000;  // of each kind, in one workflow
 
