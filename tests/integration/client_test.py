@@ -73,7 +73,8 @@ class Library(local_nodes.Test):
     def test_the_command_line_shows_windows_steps_and_seconds(self):
         options = ["--cluster", self.dir / "client.yaml"]
         scenario = self.write("load.yaml", "workflows: {w: {executor: constant-arrival-rate, rate: 40/s, "
-                              f"duration: 12s, vus: {{preallocated: 20}}, steps: {{get: {{http: {{get: '{self.url}/json'}}}}}}}}}}\n")
+                              f"duration: 12s, vus: {{preallocated: 20}}, "
+                              f"steps: {{get: {{http: {{get: '{self.url}/json'}}}}}}}}}}\n")
         submitted = self.bellwether("job", "submit", scenario, *options)
         self.assertEqual(submitted.code, 0, submitted)
         job = submitted.out.strip()

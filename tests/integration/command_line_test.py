@@ -264,7 +264,7 @@ class Flags(Served):
 
     def test_ui_ci_tells_how_it_goes(self):
         run = self.bellwether("run", self.server.url, "--rate", "50/s", "--duration", "2500ms", "--ui", "ci")
-        self.assertRegex(run.err, r"running.* \d+ total")
+        self.assertRegex(run.err, r"running.*\(\d+ total\)")
         self.assertNotIn("\x1b", run.err + run.out, "no colours where there is no terminal")
 
     def test_check_describes_what_a_scenario_does_and_sends_nothing(self):
