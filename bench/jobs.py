@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 
 from lib import needs, report, servers
-from lib.cluster import LocalCluster
+from lib.cluster import START_S, LocalCluster
 from lib.processes import GENERATOR_CPU, SERVER_CPU, Failure, run
 from lib.report import percentile
 from lib.testing import free_port
@@ -89,13 +89,13 @@ def read(path):
 
 
 def running_job(cluster):
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + START_S
     while time.monotonic() < deadline:
         for one in cluster.ask("list"):
             if one["state"] == "running":
                 return one["job"]
         time.sleep(0.1)
-    raise Failure("no job began within 30 s")
+    raise Failure(f"no job began within {START_S} s")
 
 
 def worst_gap(witness, begin, end):
@@ -338,4 +338,4 @@ if __name__ == "__main__":
     arguments.add_argument("--seconds", type=int, default=20, help="of a run in which something dies (default 20)")
     arguments.add_argument("--away", type=int, default=30, metavar="SECONDS",
                            help="for which all managers are away (default 30)")
-    report.main(arguments, compare, rounds=1, repeats=1, seconds=3, away=1)
+    report.main(arguments, compare, rounds=1, repeats=1, seconds=9, away=4)

@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 from lib import needs, report
-from lib.cluster import LocalCluster
+from lib.cluster import START_S, TAKES_WORK, LocalCluster
 from lib.processes import GENERATOR_CPU, SERVER_CPU, Failure, cpu_s, leashed, pinned
 from lib.report import percentile
 from lib.testing import free_port
@@ -47,12 +47,12 @@ def scenario(folder, workers, seconds):
 def knows_all(cluster, manager, count):
     """Whether this manager has all nodes for members, and all workers for well."""
     command = [cluster.bellwether, "cluster", "members", "--cluster", str(cluster.config(manager)), "--json"]
-    asked = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    asked = subprocess.run(command, capture_output=True, text=True, timeout=START_S, check=False)
     if asked.returncode != 0:
         return False
     alive = sum(one["state"] == "alive" for one in json.loads(asked.stdout)["members"])
     place = f"127.0.0.1:{cluster.ports[manager]}"
-    well = sum(one["state"] == "healthy" for one in cluster.ask("workers", "--node", place))
+    well = sum(one["state"] in TAKES_WORK for one in cluster.ask("workers", "--node", place))
     return alive == count + len(cluster.managers()) and well == count
 
 
@@ -64,7 +64,7 @@ def crowd(build, cluster, count):
     with open(cluster.folder / "workers.log", "wb") as log, pinned(GENERATOR_CPU):
         workers = subprocess.Popen(leashed(command), stdout=log, stderr=log, start_new_session=True)
     try:
-        limit_s = 180 + count / 5
+        limit_s = START_S + count / 5
         deadline = time.monotonic() + limit_s
         while time.monotonic() < deadline:
             if workers.poll() is not None:
@@ -117,7 +117,7 @@ def one_run(options, count, managers):
             time.sleep(options.seconds - 2 * options.warm_up)
             after, bytes_after, ended = usage(pids)
             memory_of_job = {name: memory_mib(pids[name]) for name in cluster.managers()}
-            out, err = watcher.communicate(timeout=options.seconds + 60)
+            out, err = watcher.communicate(timeout=options.seconds + START_S)
         finally:
             watcher.kill()
         if watcher.returncode != 0:

@@ -34,7 +34,7 @@ while True:
     os.write(out, b"%d %d\\n" % (os.getpid(), time.clock_gettime_ns(time.CLOCK_BOOTTIME)))
     time.sleep(0.002)
 """]
-PATIENCE = 90  # s
+PATIENCE = 300  # s
 
 
 @dataclasses.dataclass
@@ -116,8 +116,8 @@ def ways(options, redis, etcd, folder):
                                   "--trust-empty", "--"]
 
     def etcdctl(port):
-        return lambda side, key: ["etcdctl", "--endpoints", f"http://127.0.0.1:{port(side)}", "lock", "--ttl",
-                                  options.ttl, f"lock-{key}", "--"]
+        return lambda side, key: ["etcdctl", "--dial-timeout", "30s", "--endpoints", f"http://127.0.0.1:{port(side)}",
+                                  "lock", "--ttl", options.ttl, f"lock-{key}", "--"]
 
     def flock(*flags):
         return lambda _, key: ["flock", *flags, folder / key]

@@ -20,7 +20,7 @@ from pathlib import Path
 from lib import clients, needs, report, servers
 from lib.processes import Background, Failure, allow_descriptors
 
-SETTLE_LIMIT_S = 60
+SETTLE_LIMIT_S = 300
 RATE = 20000
 DESCRIPTORS_SPARE = 1000  # beside one for each connection
 

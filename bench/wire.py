@@ -20,7 +20,7 @@ DEPTHS = (1, 16, 64)
 
 
 def measured(program, kind, threads, depth, seconds):
-    finished = run([program, kind, str(threads), str(depth), str(BYTES), str(seconds)], seconds + 60)
+    finished = run([program, kind, str(threads), str(depth), str(BYTES), str(seconds)], seconds + 300)
     if finished.code != 0:
         raise Failure(f"exchanges ended with {finished.code}: {finished.stderr.strip()}")
     return json.loads(finished.stdout)

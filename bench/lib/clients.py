@@ -13,7 +13,7 @@ from lib.needs import find
 from lib.processes import GENERATOR_CPU, QUICK, Failure, machine_busy_s, run
 
 CONNECTIONS = 64
-START_AND_END_S = 60  # what a generator may take beside the time it was asked for, compiling a program included
+START_AND_END_S = 300  # what a generator may take beside the time it was asked for, compiling a program included
 SCHEDULE_NOT_KEPT = 121  # the exit code of a run whose arrivals were dropped in part; a result like any other
 SATURATED = 122  # the same, because the generator had no processor: of a quick run, beside which others may run
 SCENARIOS = Path(__file__).resolve().parent.parent / "scenarios"
@@ -49,7 +49,7 @@ class Wrk:
         self.program = find("wrk")
 
     def command(self, site, seconds):
-        return [self.program, "-t1", f"-c{CONNECTIONS}", f"-d{math.ceil(seconds)}s", site.url]
+        return [self.program, "-t1", f"-c{CONNECTIONS}", f"-d{math.ceil(seconds)}s", "--timeout", "60s", site.url]
 
     def count(self, finished):
         if re.search(r"Non-2xx|Socket errors", finished.stdout):

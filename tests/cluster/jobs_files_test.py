@@ -27,7 +27,7 @@ class Files(jobs.Test):
         return {name: int(cluster.metric(name, RECEIVED) or 0) for name in names}
 
     def partly(self, cluster, name, size):
-        """Waits until a node has begun to receive a file; it must not have it all then."""
+        """Waits until a node has begun to receive a file on a link that holds it back; it must not have it all then."""
         until(f"bytes at {name}", lambda: (cluster.metric(name, RECEIVED) or 0) > MIB)
         self.assertLess(cluster.metric(name, RECEIVED), size)
 
@@ -54,10 +54,12 @@ class Files(jobs.Test):
         cluster, leader = self.at_work(3, workers=2)
         size = self.rows(cluster, 200)
         file = cluster.write("upload.yaml", self.scenario(cluster))
+        cluster.world.set("client", cluster.voters, both=False, rate="5MB")
         process, out = cluster.follow("run", file)
         client = jobs.Client(process, out, None)
         self.partly(cluster, leader, size)
         cluster.running[leader].kill()
+        cluster.world.clear()
         result = self.ended(client)
         self.assert_whole(result, 160)
         self.assertEqual(self.received(cluster, ["w1", "w2"]), {"w1": size, "w2": size})
@@ -66,9 +68,11 @@ class Files(jobs.Test):
     def test_the_owner_is_killed_while_workers_fetch(self):
         cluster, owner = self.at_work(3, workers=2)
         size = self.rows(cluster, 200)
+        cluster.world.set(cluster.voters, ["w1", "w2"], both=False, rate="5MB")
         client = cluster.run(self.scenario(cluster))
         self.partly(cluster, "w1", size)
         cluster.running[owner].kill()
+        cluster.world.clear()
         result = self.ended(client)
         self.assert_whole(result, 160)
         self.assertEqual(self.received(cluster, ["w1", "w2"]), {"w1": size, "w2": size}, "they go on")

@@ -38,7 +38,7 @@ class Cuts(jobs.Test):
 
     def test_a_worker_that_no_manager_reaches_stops_before_another_one_continues(self):
         cluster, _ = self.at_work(3, workers=3)
-        client = cluster.run_for(2, cluster.scenario(seconds=40))
+        client = cluster.run_on_all(2, cluster.scenario(seconds=40))
         cluster.world.cut("w2", [name for name in cluster.names if name != "w2"])
         until("its assignment's moving", lambda: cluster.events(client.job, "assignment_moved"))
         until("its end", lambda: not cluster.children("w2"))

@@ -63,7 +63,7 @@ class Pauses(jobs.Test):
 
     def test_a_worker_whose_assignment_stands_still_is_stuck_until_it_goes_on(self):
         cluster, _ = self.at_work(3, workers=2)
-        client = cluster.run_on_all(2, cluster.scenario(seconds=30))
+        client = cluster.run_on_all(2, cluster.scenario(seconds=45))
 
         def progress():
             code, workers = cluster.job("workers")
@@ -75,9 +75,9 @@ class Pauses(jobs.Test):
         os.kill(assignment, signal.SIGCONT)
         until("two that move again", lambda: progress() == {"w1": "normal", "w2": "normal"})
         result = self.ended(client)
-        self.assert_whole(result, 1800)
+        self.assert_whole(result, 2700)
         self.assertEqual(jobs.kinds(result), [])
-        self.assertEqual(cluster.arrived(), 1800)
+        self.assertEqual(cluster.arrived(), 2700)
 
 
 if __name__ == "__main__":

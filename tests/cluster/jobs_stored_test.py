@@ -21,7 +21,7 @@ class Stored(jobs.Test):
 
     def test_a_client_that_is_killed_leaves_a_run_that_the_next_one_completes(self):
         cluster, _ = self.at_work(1, workers=2)
-        client = cluster.run_for(2, cluster.scenario(seconds=12))
+        client = cluster.run_for(2, cluster.scenario(seconds=40))
         until("a stored second", lambda: self.listed(cluster)[0]["requests"] > 0)
         [run] = self.listed(cluster)
         self.assertEqual((run["id"], run["state"]), (client.job, "running"))
@@ -37,10 +37,10 @@ class Stored(jobs.Test):
         self.assertIn("job watch", shown["run"]["reason"])
 
         result = self.ended(cluster.watch(client.job))
-        self.assert_whole(result, 720)
+        self.assert_whole(result, 2400)
         [run] = self.listed(cluster)
         self.assertEqual((run["id"], run["state"], run["verdict"], run["requests"]),
-                         (client.job, "ended", "pass", 720))
+                         (client.job, "ended", "pass", 2400))
         self.assertEqual(self.shown(cluster), result)
         # Who watches once more changes nothing, and makes no other.
         self.assertEqual(cluster.watch(client.job, "results").finish()[1]["run"], result["run"])
@@ -62,7 +62,7 @@ class Stored(jobs.Test):
 
     def test_the_manager_that_has_the_job_is_killed_and_the_run_is_stored_whole(self):
         cluster, leader = self.at_work(3, workers=3)
-        client = cluster.run(cluster.scenario(seconds=24, step={"metric": {"sent": 1}}, more={
+        client = cluster.run(cluster.scenario(seconds=40, step={"metric": {"sent": 1}}, more={
             "metrics": {"sent": "counter"}}))
         cluster.under_load(client, 2)
         cluster.running[leader].kill()

@@ -55,7 +55,7 @@ class Teardown(jobs.Test):
         result = self.ended(client, jobs.THRESHOLDS)
         self.assert_tidied_up(cluster, client, result, "stopped")
 
-        client = cluster.run_for(2, self.scenario(cluster, tidy="/delay/20s"))
+        client = cluster.run_for(2, self.scenario(cluster, tidy="/delay/50s"))
         self.tearing_down(cluster, client)
         self.cancel(cluster, client, "--why", "no time for that")
         result = self.ended(client, jobs.CANCELLED)

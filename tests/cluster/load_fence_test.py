@@ -157,9 +157,6 @@ class Assignments(Test):
     def test_an_assignment_is_killed(self):
         self.meet(lambda cluster, worker, _: cluster.kill_assignment(worker), most=1.5, least=0.01)
 
-    def test_an_assignment_stands_still_and_makes_up_for_it(self):
-        self.meet(lambda cluster, worker, _: still(cluster.children(worker)), most=0)
-
     def test_no_more_users_are_at_work_than_planned(self):
         result, _, busiest = self.run_into(stop_worker, {"executor": "constant-vus", "vus": 20,
                                                          "duration": f"{SECONDS}s"})
@@ -229,7 +226,7 @@ class Leaving(Test):
         self.meet(fault, most=5)
 
 
-class Managers(Test):
+class Whole(Test):
     """Nothing may be lost. So nobody is to be taken for dead because the machine is busy, unless it is all theirs."""
 
     class kind(Cluster):
@@ -245,6 +242,9 @@ class Managers(Test):
                                                if name != owner))
             cluster.running[owner].resume()
         self.meet(fault, most=0)
+
+    def test_an_assignment_stands_still_and_makes_up_for_it(self):
+        self.meet(lambda cluster, worker, _: still(cluster.children(worker)), most=0)
 
     def test_all_managers_are_killed_and_start_again_after_the_last_permit(self):
         def fault(cluster, _, __):

@@ -113,7 +113,7 @@ class RouterTest(unittest.TestCase):
         got, sent = self.stream("a", "b", 3_000_000)
         self.assertEqual(got, sent)
         if shutil.which("ping"):
-            code, text = self.world["a"].run("ping", "-c", "1", "-W", "5", self.world["c"].ipv4)
+            code, text = self.world["a"].run("ping", "-c", "1", "-W", "60", self.world["c"].ipv4)
             self.assertEqual(code, 0, text)
         code, text = self.world["a"].run("ip", "route", "show", "default")
         self.assertEqual(text, "", "there is no way out of the world")

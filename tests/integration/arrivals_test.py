@@ -5,16 +5,19 @@ import threading
 import time
 
 from lib import product
+from lib.daemon import until
 from lib.server import Server, response
 
 STALL = 0.35
 
 
 class Stalling(Server):
-    """Answers at once, until the request of number `after`: then nobody gets an answer for STALL seconds."""
+    """Answers at once, until the request of number `after`: then nobody gets an answer for STALL seconds, and until
+    `crowd` of them wait for one."""
 
     def __init__(self, after):
         self.after = after
+        self.crowd = 0
         self.over = None
         self.begins = threading.Lock()
         super().__init__(self.answer)
@@ -25,6 +28,7 @@ class Stalling(Server):
                 self.over = time.monotonic() + STALL
         if self.over is not None:
             time.sleep(max(0, self.over - time.monotonic()))
+            until("a crowd", lambda: self.most_inside >= self.crowd)
         return response(b"ok")
 
 
@@ -50,6 +54,7 @@ class Arrivals(product.Test):
         return run.result["workflows"][0]["iterations"]
 
     def test_a_stall_with_users_enough_is_in_the_response_times(self):
+        self.server.crowd = 51
         run = self.load(scenario(self.server.url, "vus: 300"))
         counts = self.counts(run)
         self.assertEqual((counts["scheduled"], counts["dropped"]), (300, 0))
@@ -87,6 +92,7 @@ class Arrivals(product.Test):
         self.assertGreater(run.result["steps"]["open.get"]["response_ms"]["p90"], STALL * 200)
 
     def test_more_users_are_made_up_to_the_maximum(self):
+        self.server.crowd = 51
         run = self.load(scenario(self.server.url, "vus: {preallocated: 2, max: 300}"))
         users = run.result["workflows"][0]["vus"]
         self.assertGreater(users["allocated"], 50)

@@ -74,7 +74,7 @@ class Assignment:
 
     def __init__(self, test, permit=None):
         self.socket, other = socket.socketpair()
-        self.socket.settimeout(30)
+        self.socket.settimeout(product.PATIENCE)
         test.addCleanup(self.socket.close)
         more = ("--permit", permit.fd) if permit else ()
         with other:
@@ -139,7 +139,7 @@ class AssignmentProcess(product.Test):
             seen = []
             while (one := assignment.receive()) is not None:
                 seen.append(one)
-            self.assertEqual(assignment.process.wait(timeout=30), 0)
+            self.assertEqual(assignment.process.wait(timeout=product.PATIENCE), 0)
             seconds = [fields.get(1, 0) for what, fields in seen if what == SECOND]
             self.assertGreaterEqual(len(seconds), 2)
             self.assertEqual(seconds, list(range(len(seconds))))
@@ -156,13 +156,13 @@ class AssignmentProcess(product.Test):
             assignment.order(SCENARIO.format(duration="1h"), BASE=server.url, ROOM="hall")
             self.assertEqual(assignment.receive(), (PREPARED, {}))
             assignment.send(f2=message(f1=time.clock_gettime_ns(time.CLOCK_MONOTONIC)))
-            permit.last(1.5)
+            permit.last(8)
             seen = [assignment.receive()]
-            permit.last(1.5)  # the renewal counts
+            permit.last(8)  # the renewal counts
             while seen[-1] is not None:
                 self.assertTrue(seen[-1][0] != ENDED or permit.over())
                 seen.append(assignment.receive())
-            self.assertEqual(assignment.process.wait(timeout=30), 0)
+            self.assertEqual(assignment.process.wait(timeout=product.PATIENCE), 0)
             self.assertEqual([what for what, _ in seen[-3:-1]], [COUNTERS, ENDED])
             self.assertEqual(seen[-2][1][1], FENCED)
             self.assertNotIn(2, seen[-3][1], "no request failed")
@@ -181,7 +181,7 @@ class AssignmentProcess(product.Test):
         self.assertEqual(what, PREPARED)
         self.assertIn(b"shop.yaml", fields[2])
         self.assertIsNone(assignment.receive())
-        self.assertEqual(assignment.process.wait(timeout=30), 0)
+        self.assertEqual(assignment.process.wait(timeout=product.PATIENCE), 0)
 
     def test_ends_when_its_worker_does(self):
         assignment = Assignment(self)
@@ -190,7 +190,7 @@ class AssignmentProcess(product.Test):
         assignment.send(f2=message(f1=time.clock_gettime_ns(time.CLOCK_MONOTONIC)))
         self.assertEqual(assignment.receive()[0], COUNTERS)
         assignment.socket.close()
-        self.assertEqual(assignment.process.wait(timeout=30), 1)
+        self.assertEqual(assignment.process.wait(timeout=product.PATIENCE), 1)
 
     def test_does_not_go_on_with_a_worker_that_talks_nonsense(self):
         assignment = Assignment(self)

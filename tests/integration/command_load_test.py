@@ -59,17 +59,17 @@ class CommandLoad(Served):
     def test_a_rate_of_a_workflow_is_of_the_time_in_which_it_ran(self):
         steps = f"steps: {{s: {{http: {{get: '{self.server.url}/'}}}}}}"
         text = f"""workflows:
-  first: {{rate: 50/s, duration: 1s, vus: 20, {steps}}}
-  second: {{rate: 50/s, duration: 1s, vus: 20, start_time: 2s, {steps}}}
+  first: {{rate: 50/s, duration: 1s, vus: 50, {steps}}}
+  second: {{rate: 50/s, duration: 1s, vus: 50, start_time: 6s, {steps}}}
 thresholds:
-  http_reqs: rate<40
-  "http_reqs{{workflow:first}}": rate>=45
-  "http_reqs{{step:second.s}}": rate>=45
-  "iterations{{workflow:second}}": rate>=45
+  http_reqs: rate<15
+  "http_reqs{{workflow:first}}": rate>=16
+  "http_reqs{{step:second.s}}": rate>=16
+  "iterations{{workflow:second}}": rate>=16
 """
         run = self.load(text)
         for step in run.result["steps"].values():
-            self.assertGreaterEqual(step["rate_per_s"], 45)
+            self.assertGreaterEqual(step["rate_per_s"], 16)
 
     def test_tags_of_the_run_are_in_its_result_and_thresholds_select_them(self):
         text = TWO.format(url=self.server.url) + 'thresholds: {"http_reqs{build:7}": "count>=2"}\n'

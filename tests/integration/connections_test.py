@@ -43,7 +43,7 @@ workflows:
 defaults: {{http: {{base: "{self.server.url}", connections: shared}}}}
 workflows:
   a: {{executor: per-vu-iterations, vus: 1, iterations: 5, steps: {{s: {{http: {{get: /a}}}}}}}}
-  b: {{start_time: 300ms, executor: per-vu-iterations, vus: 1, iterations: 5, steps: {{s: {{http: {{get: /b}}}}}}}}
+  b: {{start_time: 5s, executor: per-vu-iterations, vus: 1, iterations: 5, steps: {{s: {{http: {{get: /b}}}}}}}}
 """, "--cores", "1"), 10)
         self.assertEqual(self.server.connections, 1)
 

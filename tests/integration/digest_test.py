@@ -21,7 +21,7 @@ workflows:
     def test_a_user_answers_the_challenge_once_and_goes_on(self):
         with DigestApache(self.folder / "apache", {"ann": 'se cr"et'}) as apache:
             run = self.load(self.scenario(apache.url))
-            asked = apache.requests()
+            asked = apache.requests(12)
         self.assertEqual((run.totals["requests"], run.totals["failed"]), (10, 0))
         self.assertEqual(run.statuses, {200: 10})
         self.assertEqual([status for _, status in asked].count(401), 2, "one for each user")

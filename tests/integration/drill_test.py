@@ -36,7 +36,7 @@ class Drill(product.Test):
         self.report = self.folder / "report.json"
 
     def sheet(self, **changes):
-        loop = {"poll_interval": "300ms", "lock_key": "test:r", "lock_ttl": "1s", "renew_every": "250ms",
+        loop = {"poll_interval": "300ms", "lock_key": "test:r", "lock_ttl": "3s", "renew_every": "700ms",
                 "release_mode": "ttl_hold", **changes}
         lines = [f"    {key}: {value}" for key, value in loop.items()]
         return self.write("p.yaml", "\n".join(

@@ -80,7 +80,7 @@ a:
         executors = {"duration: 1m": 2, "executor: ramping-vus\n    start_vus: 2\n    stages: "
                      "[{duration: 1m, target: 2}]": None, "executor: per-vu-iterations\n    iterations: 100": 2,
                      "executor: shared-iterations\n    iterations: 100": 2,
-                     "rate: 100/s\n    duration: 1m": "{preallocated: 2, max: 2}",
+                     "rate: 100/s\n    duration: 1m": "{preallocated: 2, max: 20}",
                      "executor: externally-controlled\n    duration: 1m": 2}
         for executor, vus in executors.items():
             for cores in (1, 2):

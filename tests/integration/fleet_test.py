@@ -18,7 +18,7 @@ class Work(fleet.Test):
         self.add(50)
         stuck = "if (number, epoch) in ((20, 1), (35, 2)): time.sleep(1000)"
         # Long enough that nobody but the killed ones ever loses it.
-        agents = [self.agent(name, work=stuck, ttl="4s") for name in ("a", "b", "c")]
+        agents = [self.agent(name, work=stuck, ttl="10s") for name in ("a", "b", "c")]
         for number, epoch in ((20, 1), (35, 2)):
             self.begun(number, epoch)
             leader = next(agent for agent in agents if agent.runs() and agent.all("elected"))
@@ -211,7 +211,7 @@ class Roles(fleet.Test):
         first.signal(signal.SIGKILL)
         said.wait_for("leads the fleet, epoch 2")
         watch.send_signal(signal.SIGTERM)
-        self.assertEqual(watch.wait(30), 0)
+        self.assertEqual(watch.wait(product.PATIENCE), 0)
         self.assertEqual(list(self.agents()), ["a"], "the one that was killed could not take itself out")
 
     def test_a_living_agents_name_is_not_taken(self):

@@ -20,7 +20,7 @@ COMMANDS = [
     "curl -G URL/search --data-urlencode 'q=ü/?' -d page=2",
     "curl -u ann:hunter2 -b 'sid=s3cr; b=2' -e http://r.example/ URL/account",
     "curl -F name=ann -F 'text=b;type=text/html' URL/form",
-    "curl URL/bytes --data-binary $'a\\nb\\t\\u00e9\\'' -H 'Content-Type: text/plain' --max-time 5",
+    "curl URL/bytes --data-binary $'a\\nb\\t\\u00e9\\'' -H 'Content-Type: text/plain' --max-time 60",
     "curl -I URL/head -k --compressed",
     "curl -T FOLDER/a.txt URL/up/",
     "curl -T FOLDER/a.txt URL",
@@ -46,7 +46,8 @@ class Imports(Served):
             with self.subTest(command):
                 command = command.replace("URL", self.server.url).replace("FOLDER", str(self.folder))
                 self.server.requests.clear()
-                subprocess.run(["bash", "-c", command + " --silent --output /dev/null"], check=True, timeout=60)
+                subprocess.run(["bash", "-c", command + " --silent --output /dev/null"], check=True,
+                               timeout=product.PATIENCE)
                 expected = [self.arrived(request) for request in self.server.requests]
                 scenario = self.folder / f"{number}.yaml"
                 run = self.bellwether("import", "curl", command, "--keep-secrets", "-o", scenario)

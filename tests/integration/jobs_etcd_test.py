@@ -73,7 +73,7 @@ class EtcdJobs(Test):
         good = self.write("good", "second")
         url = f"etcd://bob@127.0.0.1:{etcd.port}?password_file={good}"
         done = subprocess.run([product.binary, "--url", url, "--gtest_filter=*taken_written_read*"], text=True,
-                              capture_output=True, timeout=60)
+                              capture_output=True, timeout=product.PATIENCE)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         names = etcd.etcdctl("get", "--prefix", "bellwether/jobs/", "--keys-only").split()
         self.assertEqual([name.split("/")[4] for name in names], ["state"], "the owner's key went with its lease")

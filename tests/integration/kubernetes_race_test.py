@@ -17,7 +17,7 @@ from lib.kubeconfig import kubeconfig
 from lib.kubernetes import Kubernetes
 
 ROUNDS = int(os.environ.get("BW_RACE_ROUNDS", "8"))
-LEASE = 2  # s
+LEASE = 4  # s
 
 
 class Ours:
@@ -56,7 +56,7 @@ class Theirs:
         self.name = name
         self.crashed_at = None
         self.program = Foreign("client_go", "--server", test.kubernetes.url, "--name", "job", "--id", name,
-                               "--lease-duration", LEASE, "--renew-deadline", 1.5, "--retry-period", 0.25,
+                               "--lease-duration", LEASE, "--renew-deadline", LEASE / 2, "--retry-period", 0.25,
                                "--release-on-cancel")
         test.addCleanup(self.program.__exit__)
 

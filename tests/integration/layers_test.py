@@ -60,7 +60,7 @@ class Layers(Served):
         run = self.load(f"workflows:\n  long: {{vus: 1, duration: 3s, {step('/a')}}}\n"
                         f"  short: {{vus: 1, duration: 500ms, {step('/b')}}}\n")
         short = run.result["workflows"][1]
-        self.assertLess(short["elapsed_s"], 2)
+        self.assertLess(short["elapsed_s"], run.result["workflows"][0]["elapsed_s"])
         step = run.result["steps"]["short.get"]
         self.assertAlmostEqual(step["rate_per_s"], step["count"] / short["elapsed_s"], delta=0.01)
         self.assertIn("Closed model (fixed virtual users) in 'long', 'short':", " ".join(run.out.split()))
@@ -78,7 +78,7 @@ class Layers(Served):
         self.assertEqual(given, {f"Bearer {self.of_first[-1]}"})
         # One after the other, each in seconds of its own.
         self.assertGreater(self.asked("/items")[0].at, self.asked("/login")[-1].at)
-        self.assertEqual(len([point for point in run.result["series"] if point["requests"]]), 2)
+        self.assertGreaterEqual(len([point for point in run.result["series"] if point["requests"]]), 2)
         self.assertEqual(sum(point["requests"] for point in run.result["series"]), run.totals["requests"])
         self.assertEqual(run.events, [])
 
@@ -142,7 +142,7 @@ workflows:
         def remember(request, connection):
             answer = respond(request, connection)
             if request.path == "/login":
-                last[json.loads(request.body)["user"]] = f"t{self.logins}"
+                last[json.loads(request.body)["user"]] = json.loads(answer.partition(b"\r\n\r\n")[2])["token"]
             return answer
         self.server.respond = remember
         run = self.load(self.lists(4), "--cores", "2")

@@ -10,8 +10,7 @@ import sys
 from lib import leading, mechanisms, product
 from lib.daemon import lives, until
 from lib.mechanisms import NAMES
-
-PATIENCE = 120
+from lib.product import PATIENCE
 
 
 class Conformance(leading.Test):

@@ -24,12 +24,12 @@ from lib.etcd import Etcd
 from lib.kubeconfig import kubeconfig
 from lib.kubernetes import Kubernetes
 from lib.postgres import Postgres
+from lib.product import PATIENCE
 from lib.redis import Redis
 from lib.stalls import Stalls
 
 LOSSES = int(os.environ.get("BW_LEAD_LOSSES", "0"))
 DRILLS = int(os.environ.get("BW_LEAD_DRILLS", "0"))
-PATIENCE = 120
 
 
 class Lane(threading.Thread):

@@ -19,7 +19,7 @@ class BesideOthers(leading.Test):
         self.via = f"file:{self.file}"
 
     def join(self, id, *more):
-        program = Foreign("opencode", "--file", self.file, "--id", id, "--ttl-ms", "1000", "--heartbeat-ms", "200",
+        program = Foreign("opencode", "--file", self.file, "--id", id, "--ttl-ms", "4000", "--heartbeat-ms", "200",
                           *more)
         self.addCleanup(program.__exit__)
         return program

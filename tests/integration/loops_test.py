@@ -3,6 +3,7 @@
 
 import contextlib
 import json
+import re
 import signal
 import socket
 import subprocess
@@ -19,7 +20,7 @@ def sheet(redis, **loops):
     """A sheet; `loops` maps names to maps of what differs from a short loop that keeps its lock."""
     lines = [f"store: {redis.url_at(redis.port)}", "leader_election:"]
     for name, changes in loops.items():
-        loop = {"poll_interval": "300ms", "lock_key": f"test:{name}", "lock_ttl": "3s", "renew_every": "0s",
+        loop = {"poll_interval": "300ms", "lock_key": f"test:{name}", "lock_ttl": "15s", "renew_every": "0s",
                 "release_mode": "ttl_hold", **changes}
         lines += [f"  {name}:", *(f"    {key}: {json.dumps(value)}" for key, value in loop.items())]
     return "\n".join(lines) + "\n"
@@ -87,13 +88,13 @@ class Loops(product.Test):
         until("a holder", lambda: inventory()["r"]["holder"] == "me")
         loops = inventory()
         self.assertGreater(loops["r"]["epoch"], 0)
-        self.assertLessEqual(loops["r"]["valid_for_ms"], 3000)
+        self.assertLessEqual(loops["r"]["valid_for_ms"], 15_000)
         self.assertFalse(loops["s"]["held"])
         self.assertEqual([guard["data"] for guard in loops["r"]["guards"]], ["data", "gone"])
         self.assertGreaterEqual(loops["r"]["guards"][0]["idle_ms"], 0)
         self.assertIn("no key", loops["r"]["guards"][1]["error"])
         table = self.bellwether("loops", policy).out
-        self.assertRegex(table, r"(?m)^r +test:r +300ms +3s +never +ttl_hold +me ")
+        self.assertRegex(table, r"(?m)^r +test:r +300ms +15s +never +ttl_hold +me ")
         self.assertRegex(table, r"(?m)^s .* nobody ")
         self.quit(process)
 
@@ -105,12 +106,12 @@ class Loops(product.Test):
         base = f"http://127.0.0.1:{port}"
         until("the server", lambda: answers(base))
         until("a leader", lambda: get(f"{base}/healthz")[0] == 200)
-        until("two ticks", lambda: 'bellwether_loop_ticks_total{key="a \\"b\\" \\\\ ä",loop="r"} 2' in
-              get(f"{base}/metrics")[1])
+        ticks = re.escape('bellwether_loop_ticks_total{key="a \\"b\\" \\\\ ä",loop="r"} ')
+        until("two ticks", lambda: re.search(rf"(?m)^{ticks}([2-9]|\d\d)", get(f"{base}/metrics")[1]))
         _, page = get(f"{base}/metrics")
         self.assertRegex(page, r'(?m)^bellwether_leader\{.*loop="r"\} 1$')
         self.assertRegex(page, r'(?m)^stale_jobs\{.*loop="r"\} 7$')
-        self.assertRegex(page, r'(?m)^bellwether_loop_tick_failures_total\{.*\} [2-9]')
+        self.assertRegex(page, r'(?m)^bellwether_loop_tick_failures_total\{.*\} ([2-9]|\d\d)')
         checked = subprocess.run(["promtool", "check", "metrics"], input=page, capture_output=True, text=True,
                                  check=False)
         self.assertEqual((checked.returncode, checked.stderr), (0, ""))
@@ -153,12 +154,13 @@ class Loops(product.Test):
     def test_a_single_command_that_leads_has_a_page_of_metrics_too(self):
         port = free_port()
         process = self.start("lead", "--via", self.redis.url_at(self.redis.port), "--key", "k", "--trust-empty",
-                             "--ttl", "3s", "--metrics", f"127.0.0.1:{port}", "--", "sleep", "60",
+                             "--ttl", "9s", "--metrics", f"127.0.0.1:{port}", "--", "sleep", "1000",
                              environment={"XDG_STATE_HOME": str(self.folder)})
         base = f"http://127.0.0.1:{port}"
         until("the server", lambda: answers(base))
         until("a leader", lambda: get(f"{base}/leader?key=k")[0] == 200)
-        until("a renewal", lambda: 'bellwether_lease_renew_seconds_count{key="k"} 1' in get(f"{base}/metrics")[1])
+        until("a renewal", lambda: re.search(r'bellwether_lease_renew_seconds_count\{key="k"\} [1-9]',
+                                             get(f"{base}/metrics")[1]))
         _, page = get(f"{base}/metrics")
         self.assertNotIn("job_lock_wait", page)
         checked = subprocess.run(["promtool", "check", "metrics"], input=page, capture_output=True, text=True,

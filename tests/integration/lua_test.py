@@ -305,7 +305,8 @@ w:step("b", {after = "a", http = {get = "/b/${token}"}})
         run = self.one("""
 w:step("a", function() http.get("/a") sleep("300ms") end)
 w:step("b", {after = "a"}, function() http.get("/b") end)
-""", settings='rate = "20/s", duration = "2s", vus = {preallocated = 1, max = 1}', code=product.SCHEDULE)
+""", settings='rate = "20/s", duration = "2s", vus = {preallocated = 1, max = 1}',
+                       code=(product.SCHEDULE, product.SATURATED))
         dropped = run.totals["dropped_iterations"]
         self.assertGreater(dropped, 10)
         a, b = (run.result["steps"]["w." + step] for step in "ab")
@@ -360,7 +361,7 @@ w:step("a", function(user)
   sleep("10m")
   http.get("/never")
 end)
-""", settings='vus = 2, duration = "1s", graceful_stop = "0s"')
+""", settings='vus = 2, duration = "4s", graceful_stop = "0s"')
         self.assertEqual(self.paths(), ["/a", "/a"])
         counts = run.result["workflows"][0]["iterations"]
         self.assertEqual((counts["completed"], counts["interrupted"]), (2, 2))

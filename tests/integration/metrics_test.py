@@ -7,7 +7,7 @@ import pathlib
 import re
 
 from lib import product
-from lib.server import Served, response
+from lib.server import Served, closed_port, response
 
 ORDER = b'{"total": 12.5, "paid": true, "stock": "many", "left": -3}'
 
@@ -153,8 +153,7 @@ thresholds:
         self.assertIn("10 values refused", run.out)
 
     def test_what_fails_records_nothing(self):
-        port = self.server.url.rsplit(":", 1)[1]
-        self.server.close()
+        port = closed_port()
         run = self.load(pathlib.Path(self.write("shop.yaml", YAML.format(
             url=f"http://127.0.0.1:{port}", thresholds=""))), code=product.ALL_FAILED)
         metrics = run.result["metrics"]

@@ -66,7 +66,7 @@ teardown: {{steps: {{s: {{http: {{get: /tidy}}}}}}}}
             with self.subTest(work):
                 run = self.load(f"""\
 defaults: {{http: {{base: '{self.server.url}'}}}}
-setup: {{timeout: 300ms, steps: {{s: {{{work}}}}}}}
+setup: {{timeout: 1s, steps: {{s: {{{work}}}}}}}
 workflows: {{w: {{vus: 1, duration: 1h, steps: {{s: {{http: {{get: /}}}}}}}}}}
 """, code=product.ABORT)
                 self.assertEqual(self.statuses_of(run), {"setup": "timed_out", "w": "skipped"})

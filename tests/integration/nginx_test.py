@@ -77,7 +77,7 @@ workflows:
   w:
     rate: 200/s
     duration: 500ms
-    vus: 20
+    vus: 100
     steps:
       a: {{http: {{get: /small}}}}
       b: {{after: a, http: {{post: /small, body: "0123456789"}}}}
@@ -127,7 +127,7 @@ workflows:
         with Nginx(self.folder / "nginx", PLAIN) as nginx:
             process = self.begin(nginx, "--rate", "200/s")
             nginx.stop()
-            time.sleep(0.3)  # the time it is away
+            time.sleep(2)  # the time it is away
             before = nginx.entries()
             nginx.start()
             nginx.wait_for_entries(before + 10)

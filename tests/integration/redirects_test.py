@@ -108,7 +108,7 @@ workflows:
                 "packed: {http: {get: /packed.gz}, check: {body: packed}}",
                 "binary: {http: {get: /plain.bin}, check: {body: plain}}",
                 "compressed: {http: {get: /compressed, compressed: true}, check: {size: 5000}}")
-            asked = apache.requests()
+            asked = apache.requests(12)
         self.assertIn(("/login?new", 200), asked)
         self.assertEqual([status for path, status in asked if path == "/loop"], [302] * 3)
 

@@ -60,7 +60,7 @@ class Reports(product.Test):
                 [browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
                  "--disable-background-networking", "--disable-component-update", "--disable-sync",
                  "--enable-logging=stderr", f"--user-data-dir={profile}", "--dump-dom", page.as_uri()],
-                capture_output=True, text=True, timeout=90, check=False)
+                capture_output=True, text=True, timeout=product.PATIENCE, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         for line in done.stderr.splitlines():
             self.assertNotIn("CONSOLE", line, "the page's script or its rules complain")

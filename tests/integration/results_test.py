@@ -157,7 +157,7 @@ workflows:
             self.assertEqual(done.code, 0, done)
             self.assertNotIn("warning: the run was not stored", done.err)
         fast, slow = sorted(self.listed(), key=lambda run: -run["requests"])
-        wide = ("--tolerance", "500%", "--errors", "1")
+        wide = ("--tolerance", "1000%", "--errors", "1")
         same = self.results("compare", fast["id"], fast["id"], *wide)
         self.assertIn("No regression", same.out)
         worse = self.results("compare", fast["id"], slow["id"], code=product.THRESHOLDS)
@@ -181,7 +181,7 @@ workflows:
         target = self.start("target", "--listen", "127.0.0.1:0")
         base = product.Reader(target.stdout).wait_for("http://").split()[2]
         both = [self.start("run", scenario, "--ui", "none", "--set", f"BASE={base}", "--set", f"VUS={vus}")
-                for vus in (20, 1)]
+                for vus in (200, 1)]
         for process in both:
             self.finish(process)
         whole, dropping = sorted(self.listed(), key=lambda run: -run["requests"])

@@ -206,7 +206,7 @@ class AnyServer(Test):
     def test_a_pause_holds_back_the_answer_and_loses_nothing(self):
         servers = self.up(Redis(self.folder / "r"), Postgres(self.folder / "p"))
         redis = servers[0]
-        with socket.create_connection(("127.0.0.1", redis.port), 20) as client:
+        with socket.create_connection(("127.0.0.1", redis.port), PATIENCE) as client:
             client.sendall(b"PING\r\n")
             self.assertEqual(client.recv(100), b"+PONG\r\n")
             for server in servers:
@@ -216,7 +216,7 @@ class AnyServer(Test):
             self.assertRaises(TimeoutError, client.recv, 100)
             for server in servers:
                 server.resume()
-            client.settimeout(20)
+            client.settimeout(PATIENCE)
             self.assertEqual(client.recv(100), b"+PONG\r\n")
         self.assertEqual(servers[1].psql("select 1"), "1")
 

@@ -42,6 +42,13 @@ class TargetTest(product.Test):
 
 
 class Examples(TargetTest):
+    def passes(self, *words):
+        """A run that passes. On a busy machine a time may be missed; nothing else may be."""
+        run = self.load(*words, code=(product.PASS, product.THRESHOLDS))
+        missed = {threshold["metric"].split("{")[0] for threshold in run.result["thresholds"] if not threshold["ok"]}
+        self.assertLessEqual(missed, {"http_req_duration", "dropped_iterations"})
+        return run
+
     def test_each_example_is_right_and_passes(self):
         self.assertGreaterEqual(len(EXAMPLES), 4)
         url = self.serve()
@@ -106,7 +113,7 @@ class Examples(TargetTest):
         whole = [piece for piece in re.findall(r"```yaml\n(.*?)```", text, re.S) if "\nworkflows:" in piece]
         self.assertGreaterEqual(len(whole), 1)
         for piece in whole:
-            self.load(piece, "--set", f"BASE={url}", "--duration", "300ms")
+            self.passes(piece, "--set", f"BASE={url}", "--duration", "300ms")
 
 
 class Paths(TargetTest):
@@ -180,8 +187,8 @@ workflows:
 
 class Options(TargetTest):
     def test_errors_on_demand(self):
-        run = self.load(self.serve("--error-rate", "0.5", "--seed", "1") + "/json", "--rate", "400/s", "--duration",
-                        "500ms")
+        run = self.load(self.serve("--error-rate", "0.5", "--seed", "1") + "/json", "--rate", "400/s", "--vus",
+                        "200", "--duration", "500ms")
         self.assertEqual(set(run.statuses), {200, 500})
         self.assertGreater(run.statuses[500], 40)
         self.assertGreater(run.statuses[200], 40)
@@ -209,11 +216,11 @@ class Options(TargetTest):
 
     def test_it_ends_by_itself_or_by_a_signal(self):
         self.serve("--for", "300ms")
-        self.assertEqual(self.target.wait(20), product.PASS)
+        self.assertEqual(self.target.wait(PATIENCE), product.PASS)
         for signal_number in (signal.SIGINT, signal.SIGTERM):
             self.serve()
             self.target.send_signal(signal_number)
-            self.assertEqual(self.target.wait(20), product.PASS)
+            self.assertEqual(self.target.wait(PATIENCE), product.PASS)
 
     def test_two_targets_do_not_share_a_port(self):
         url = self.serve("--cores", "2")

@@ -10,11 +10,10 @@ from pathlib import Path
 import jsonschema
 
 from . import nodes
-from .world import until
+from .world import PATIENCE, until
 
 SCHEMA = json.loads((Path(__file__).parents[3] / "docs/formats/result.schema.json").read_text(encoding="utf-8"))
 PORT = 18080
-PATIENCE = 180  # seconds, for what a job does
 
 PASS, THRESHOLDS, WRONG, CANCELLED, ABORT, LOST = 0, 99, 104, 105, 108, 120
 
@@ -164,7 +163,9 @@ class Cluster(nodes.Cluster):
         return until(lambda: f"{job} is {' or '.join(states)}, not {self.status(job)}", reached, seconds)
 
     def events(self, job, kind=None):
-        return [one for one in self.status(job)["events"] if kind in (None, one["kind"])]
+        """What has happened to it, as far as a manager says so now."""
+        status = self.status(job) or {"events": []}
+        return [one for one in status["events"] if kind in (None, one["kind"])]
 
     # --- what is seen of it
 

@@ -6,7 +6,7 @@ import string
 import sys
 import unittest
 
-from integration.lib.patience import patient
+from integration.lib.patience import ANSWERED, patient
 
 from . import enclosure
 from .world import PATIENCE, World, until
@@ -90,8 +90,9 @@ class Cluster:
         settings = settings or self.folder / f"{name}.yaml"
         if self.operators is not None:
             settings = self.operator_settings(name, f"operator-at-{name}.yaml", tls=self.operators)
+        limit = [] if "--timeout" in words else ANSWERED
         code, text = self.world[name].run(self.binary, "cluster", *words, "--cluster", settings, "--by", "test",
-                                          *(["--json"] if json_too else []))
+                                          *limit, *(["--json"] if json_too else []))
         return (code, json.loads(text)) if json_too and code == 0 else (code, text)
 
     def ask(self, name, *words):

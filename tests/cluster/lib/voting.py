@@ -2,9 +2,10 @@
 
 import subprocess
 
-from integration.lib.patience import PATIENT_VOTE
+from integration.lib.patience import PATIENCE, PATIENT_VOTE
 
 from . import nodes
+from .world import until
 
 TIMES = PATIENT_VOTE["security"]["election_config"]
 
@@ -34,9 +35,19 @@ class Test(nodes.Test):
 
     def keys(self, *arguments):
         """`bellwether keys`, which does what it is told."""
-        done = subprocess.run([self.binary, "keys", *map(str, arguments)], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([self.binary, "keys", *map(str, arguments)], capture_output=True, text=True,
+                              timeout=PATIENCE)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
+
+    def best_leads(self, cluster, name):
+        """Calls elections until this one leads: the first one may have been held before it was there."""
+        def leads():
+            leader, term = cluster.agreed()
+            if leader != name and cluster.operator(leader, "elect", "--force")[0] == 0:
+                until("another election", lambda: cluster.agreed()[1] > term)
+            return cluster.agreed()[0] == name
+        until(f"{name}, the best, leads", leads)
 
     def led(self, voters):
         cluster = self.start(self.voting(voters))

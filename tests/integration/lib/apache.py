@@ -4,7 +4,7 @@ import hashlib
 import subprocess
 from pathlib import Path
 
-from .daemon import free_port
+from .daemon import PATIENCE, free_port, until
 from .nginx import comes_up
 
 CONFIGURATION = """\
@@ -62,11 +62,14 @@ class Apache:
     def stop(self):
         if self.process.poll() is None:
             self.process.terminate()
-            self.process.wait(20)
+            self.process.wait(PATIENCE)
 
-    def requests(self):
-        """(path, status) of each."""
-        lines = (self.folder / "access.log").read_text(encoding="utf-8").splitlines()
+    def requests(self, count):
+        """(path, status) of each, once there are so many: one is logged after its response was sent."""
+        def logged():
+            lines = (self.folder / "access.log").read_text(encoding="utf-8").splitlines()
+            return lines if len(lines) >= count else None
+        lines = until(f"{count} requests in the log of Apache", logged)
         return [(line.split(" ")[1], int(line.rsplit(" ", 1)[1])) for line in lines]
 
     def __enter__(self):

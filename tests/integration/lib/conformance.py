@@ -7,7 +7,7 @@ import threading
 from . import product
 from .cut import Cut
 
-PATIENCE = 100
+PATIENCE = 900  # seconds, for all behaviours together
 
 
 class Served:

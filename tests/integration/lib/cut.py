@@ -6,7 +6,7 @@ import socket
 import struct
 import threading
 
-from .daemon import free_port
+from .daemon import PATIENCE, free_port
 
 TO_SERVER, TO_CLIENT = "to server", "to client"
 
@@ -145,7 +145,7 @@ class Cut:
         """Waits until the thread that accepts has seen that it must not."""
         self.waker.send(b"!")
         with self.state:
-            self.state.wait_for(lambda: self.idle, 20)
+            assert self.state.wait_for(lambda: self.idle, PATIENCE), "the thread that accepts does not rest"
 
     def fill_backlog(self):
         """Makes the kernel ignore new connections: its queue of those that nobody has accepted is full."""
@@ -188,7 +188,7 @@ class Pair:
     def run(self):
         target = getattr(self.cut.target, "port", self.cut.target)
         try:
-            self.server = socket.create_connection(("127.0.0.1", target), 20)
+            self.server = socket.create_connection(("127.0.0.1", target), PATIENCE)
         except OSError:
             self.reset()
             self.cut.pairs.discard(self)

@@ -41,8 +41,9 @@ class Etcd(Daemon):
                    "--log-outputs", "stderr", "--listen-client-urls", self.origin, "--advertise-client-urls",
                    self.origin, "--listen-peer-urls", self.peer, "--initial-advertise-peer-urls", self.peer,
                    "--initial-cluster", ",".join(f"{member.name}={member.peer}" for member in self.members),
-                   "--initial-cluster-state", "existing" if self.joins else "new", "--heartbeat-interval", 50,
-                   "--election-timeout", 500]
+                   "--initial-cluster-state", "existing" if self.joins else "new"]
+        if len(self.members) == 1:  # nobody to lose the lead to
+            command += ["--heartbeat-interval", 50, "--election-timeout", 500]
         if self.certificate:
             certificate, key, authority = self.certificate
             command += ["--cert-file", certificate, "--key-file", key]

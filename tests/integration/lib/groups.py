@@ -5,7 +5,7 @@ import subprocess
 
 from . import product
 from .daemon import free_port
-from .patience import PATIENCE, patient
+from .patience import ANSWERED, PATIENCE, patient
 
 CLUSTER = "flock"
 
@@ -68,5 +68,5 @@ class Group:
     def operator(self, name, *words):
         """What `bellwether cluster` says, asked of one node: (exit code, answer)."""
         done = subprocess.run([product.binary, "cluster", *words, "--cluster", self.file(name), "--by", "test",
-                               "--json"], capture_output=True, text=True, timeout=PATIENCE)
+                               "--json", *ANSWERED], capture_output=True, text=True, timeout=PATIENCE)
         return done.returncode, json.loads(done.stdout) if done.returncode == 0 else done.stderr

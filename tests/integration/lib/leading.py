@@ -121,7 +121,7 @@ class Candidate:
         except subprocess.TimeoutExpired:
             raise AssertionError(f"it did not end:\n{self}") from None
         with self.changed:
-            self.changed.wait_for(lambda: self.over == 2, 5)
+            self.changed.wait_for(lambda: self.over == 2, 30)
         return code
 
     def __str__(self):

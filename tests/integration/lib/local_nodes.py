@@ -45,7 +45,8 @@ class Test(product.Test):
         return run
 
     def up(self, *words, code=0):
-        run = self.cluster("up", "--json", *words, code=code)
+        limit = [] if "--timeout" in words else ["--timeout", "4m"]
+        run = self.cluster("up", "--json", *words, *limit, code=code)
         return json.loads(run.out) if code == 0 else run
 
     def status(self, code=0):

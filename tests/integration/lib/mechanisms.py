@@ -18,7 +18,7 @@ class Lease:
     """Candidates that share a lease in a store."""
 
     key = "key"
-    ttl = "3s"
+    ttl = "5s"
     wide = True  # candidates are processes of their own
 
     def __init__(self, test):

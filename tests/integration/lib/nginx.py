@@ -5,7 +5,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from .daemon import free_port
+from .daemon import PATIENCE, free_port, until
 
 CONFIGURATION = """\
 daemon off;
@@ -68,18 +68,14 @@ class Nginx:
     def stop(self):
         if self.process.poll() is None:
             self.process.terminate()
-            self.process.wait(20)
+            self.process.wait(PATIENCE)
 
     def entries(self):
         """How many requests it has logged so far."""
         return (self.folder / "access.log").read_bytes().count(b"\n")
 
     def wait_for_entries(self, count):
-        deadline = time.monotonic() + 20
-        while self.entries() < count:
-            if time.monotonic() > deadline:
-                raise AssertionError(f"nginx logged {self.entries()} requests, not {count}")
-            time.sleep(0.01)
+        until(f"{count} requests in the log of nginx", lambda: self.entries() >= count)
 
     def log(self):
         """Stops nginx and gives the entries of its access log: all of them, for it writes one when it is done."""
@@ -96,7 +92,7 @@ class Nginx:
 
 def comes_up(process, port):
     """Whether a server that was just started listens on its port before long; False: it has ended, or never does."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline and process.poll() is None:
         try:
             socket.create_connection(("127.0.0.1", port), 1).close()

@@ -3,7 +3,7 @@
 import subprocess
 from pathlib import Path
 
-from lib.daemon import free_port
+from lib.daemon import PATIENCE, free_port
 from lib.nginx import comes_up
 
 CONFIGURATION = """\
@@ -42,7 +42,7 @@ class Tinyproxy:
         if self.process.poll() is None:
             self.process.terminate()
             try:
-                self.process.wait(20)
+                self.process.wait(PATIENCE)
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()

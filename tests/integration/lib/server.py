@@ -8,6 +8,7 @@ import threading
 import time
 
 from . import product
+from .daemon import free_port
 
 
 class Request:
@@ -173,9 +174,8 @@ def chunked(*pieces, headers=()):
 
 
 def closed_port():
-    """A port of this machine on which nobody listens."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
+    """A port of this machine on which nobody listens, nor will: it is none of those that the kernel gives away."""
+    return free_port()
 
 
 def tls_context(certificate, key):

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """An orchestrator that leads by a lease in a JSON file, in the plain way of existing ones, for interoperation tests.
 
-It has their weaknesses on purpose: no lock, no atomic write, the other's clock is believed, what cannot be read counts
-as missing, a missing file begins again at epoch 1, and it writes its four fields and drops all others.
+It has their weaknesses on purpose: no lock, the other's clock is believed, what cannot be read counts as missing, a
+missing file begins again at epoch 1, and it writes its four fields and drops all others. With --torn-ms others see
+halves of its writes, without it never.
 
 Prints `leader NS EPOCH` or `follower NS EPOCH` at each change; NS: nanoseconds of CLOCK_BOOTTIME.
 """
@@ -42,12 +43,17 @@ class Orchestrator:
                            "last_heartbeat": now.strftime("%Y-%m-%dT%H:%M:%S.") + f"{now.microsecond // 1000:03d}Z",
                            "ttl_ms": self.ttl_ms}, indent=2)
         os.makedirs(os.path.dirname(os.path.abspath(self.file)), exist_ok=True)
+        if not self.torn_ms:
+            whole = f"{self.file}.{self.id}"
+            with open(whole, "w", encoding="utf-8") as file:
+                file.write(text)
+            os.replace(whole, self.file)
+            return
         with open(self.file, "w", encoding="utf-8") as file:
-            half = len(text) // 2 if self.torn_ms else 0
-            file.write(text[:half])
+            file.write(text[:len(text) // 2])
             file.flush()
             time.sleep(self.torn_ms / 1000)  # a reader sees half of it meanwhile
-            file.write(text[half:])
+            file.write(text[len(text) // 2:])
 
     def beat(self):
         """One look at the file: refreshes an own lease, takes one that is missing or expired, or follows."""
