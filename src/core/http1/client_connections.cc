@@ -6,7 +6,7 @@
 #include "core/base/bytes.h"
 #include "core/base/host_port.h"
 #include "core/http1/client.h"
-#include "core/runtime/stream_io.h"
+#include "core/runtime/runtime.h"
 #include "core/runtime/tls.h"
 
 namespace bellwether::http1 {

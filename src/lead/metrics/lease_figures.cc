@@ -8,7 +8,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/encoding.h"
-#include "core/runtime/epoll/boot_clock.h"
+#include "core/runtime/epoll/epoll_runtime.h"
 #include "core/runtime/thread.h"
 #include "core/runtime/timers.h"
 

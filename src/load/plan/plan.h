@@ -18,7 +18,6 @@
 #include "load/plan/modules.h"
 #include "load/plan/provision.h"
 #include "load/plan/request_settings.h"
-#include "load/plan/response_filter.h"
 #include "load/plan/schedule.h"
 #include "load/scenario/builtins.h"
 #include "load/scenario/statuses.h"

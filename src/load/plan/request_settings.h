@@ -1,5 +1,5 @@
-// Settings of requests that are constant during the run, as a scenario says them: TLS, repetition, proxies. They have
-// no templates.
+// What a scenario says of requests without templates: the settings that are constant during the run (TLS, repetition,
+// proxies), and which requests a threshold selects.
 #pragma once
 
 #include <cstdint>
@@ -56,6 +56,26 @@ struct Proxies {
   std::optional<Proxy> http;
   std::optional<Proxy> https;
   std::vector<std::string> except;  // lower case: hosts, and domains, which begin with a dot; "*": all
+};
+
+// Which requests a threshold selects by their response.
+struct ResponseFilter {
+  std::optional<uint16_t> status;  // 0: there was no response
+  std::optional<bool> expected;    // false: it counts as failed
+  bool takes_all() const { return !status && !expected; }
+  bool takes(int of_response, bool is_expected) const {
+    return (!status || *status == of_response) && (!expected || *expected == is_expected);
+  }
+  bool operator==(const ResponseFilter&) const = default;
+};
+// A time of a request.
+enum class RequestTime : uint8_t { kResponse, kService, kLookUp, kConnect, kTls, kSend, kWait, kReceive };
+// Requests of which one time is kept beside those of all requests of their step.
+struct Watch {
+  uint16_t step = 0;  // StepId
+  ResponseFilter filter;
+  RequestTime time = RequestTime::kResponse;
+  bool operator==(const Watch&) const = default;
 };
 
 }  // namespace bellwether::plan
