@@ -5,6 +5,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/check.h"
+#include "core/base/encoding.h"
 #include "core/base/enum_names.h"
 #include "core/base/units.h"
 
@@ -437,16 +438,6 @@ namespace {
 constexpr std::string_view kLookupResults[] = {"success", "timeout", "error", "negative_cached"};
 constexpr std::string_view kHits[] = {"positive", "negative"};
 
-// A label's value with quotes, backslashes and line ends escaped, as the text format wants it.
-std::string label(std::string_view name, std::string_view value) {
-  std::string text = std::string(name) + "=\"";
-  for (const char c : value) {
-    if (c == '"' || c == '\\') text += '\\';
-    text += c == '\n' ? std::string("\\n") : std::string(1, c);
-  }
-  return text + '"';
-}
-
 class Writer {
  public:
   void add(std::string_view name, std::string labels, double value) { all.push_back({name, std::move(labels), value}); }
@@ -457,12 +448,13 @@ class Writer {
   void add(std::string_view name, std::string_view by, const std::string_view (&words)[N],
            const std::array<uint64_t, N>& values, const std::string& more = {}) {
     for (std::size_t i = 0; i < N; ++i) {
-      add(name, more.empty() ? label(by, words[i]) : fmt::format("{},{}", more, label(by, words[i])), values[i]);
+      add(name, more.empty() ? metric_label(by, words[i]) : fmt::format("{},{}", more, metric_label(by, words[i])),
+          values[i]);
     }
   }
   void add(std::string_view name, std::string_view first, std::string_view second, const PairCounts& pairs) {
     for (const auto& [words, count] : pairs.counts()) {
-      add(name, fmt::format("{},{}", label(first, words.first), label(second, words.second)), count);
+      add(name, fmt::format("{},{}", metric_label(first, words.first), metric_label(second, words.second)), count);
     }
   }
   std::vector<Sample> all;
@@ -478,7 +470,7 @@ void PairCounts::add(std::string_view first, std::string_view second) {
 
 std::vector<Sample> samples(const Metrics& m, std::string_view datacenter) {
   Writer w;
-  const std::string where = label("datacenter", datacenter);
+  const std::string where = metric_label("datacenter", datacenter);
   w.add("bellwether_discovery_dns_lookups_total", "result", kLookupResults, m.dns_lookups, where);
   w.add("bellwether_discovery_dns_cache_hits_total", "type", kHits, m.dns_cache_hits);
   w.add("bellwether_discovery_dns_resolution_duration_ms_sum", where, m.dns_resolution.sum.millis_f());

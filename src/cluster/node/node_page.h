@@ -57,8 +57,6 @@ struct Figure {
 };
 inline constexpr std::string_view kGauge = "gauge";
 inline constexpr std::string_view kCounter = "counter";
-// name="value"
-std::string label(std::string_view name, std::string_view value);
 
 class NodePage final : public web::Handler {
  public:

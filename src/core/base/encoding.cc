@@ -222,4 +222,8 @@ std::string label_value(std::string_view text) {
   return out;
 }
 
+std::string metric_label(std::string_view name, std::string_view value) {
+  return fmt::format("{}=\"{}\"", name, label_value(value));
+}
+
 }  // namespace bellwether

@@ -14,6 +14,10 @@ TEST(LabelValue, shows_every_key_so_that_the_page_can_be_read) {
   EXPECT_EQ(label_value("\xc0\xaf"), "\\\\xc0\\\\xaf") << "longer than needed";
 }
 
+TEST(LabelValue, stands_in_quotes_behind_its_name) {
+  EXPECT_EQ(metric_label("expected", "sta\"ging\n"), "expected=\"sta\\\"ging\\n\"");
+}
+
 TEST(LabelValue, is_the_text_of_the_label_with_the_escapes_of_the_page) {
   EXPECT_EQ(label_text("a\"b\\c\nd"), "a\"b\\c\nd");
   EXPECT_EQ(label_text("\xff\x01"), "\\xff\\x01");

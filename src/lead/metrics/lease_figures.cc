@@ -192,9 +192,8 @@ std::string number(double value) {
 }
 
 std::string labels(const LeaseSnapshot& key, const std::string& more = {}) {
-  std::string text = fmt::format("{{key=\"{}\"", label_value(key.key));
-  if (!key.loop.empty()) text += fmt::format(",loop=\"{}\"", label_value(key.loop));
-  return fmt::format("{}{}}}", text, more);
+  const std::string loop = key.loop.empty() ? "" : "," + metric_label("loop", key.loop);
+  return fmt::format("{{{}{}{}}}", metric_label("key", key.key), loop, more);
 }
 
 class Page {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/base/hash.h"
+#include "core/base/host_port.h"
 #include "core/base/time.h"
 #include "load/plan/json_path.h"
 #include "load/plan/modules.h"

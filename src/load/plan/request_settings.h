@@ -1,5 +1,5 @@
-// What a scenario says of requests without templates: the settings that are constant during the run (TLS, repetition,
-// proxies), and which requests a threshold selects.
+// What a scenario says of requests without templates: the settings that are constant during the run (TLS, repetition),
+// and which requests a threshold selects.
 #pragma once
 
 #include <cstdint>
@@ -41,21 +41,6 @@ struct Retry {
   bool on_error = true;            // there was no response
   bool on_any_status = true;       // a response that counts as failed
   std::vector<uint16_t> statuses;  // or one with such a status, failed or not
-};
-
-// A proxy that requests go through (RFC 9110, section 3.7): http in absolute form, https in a tunnel.
-struct Proxy {
-  std::string host;  // a name or an address, without brackets
-  uint16_t port = 0;
-  std::string authorization;  // the value of Proxy-Authorization; empty: none. A secret
-  bool operator==(const Proxy&) const = default;
-};
-
-// The proxies by the target's scheme. None: a direct connection.
-struct Proxies {
-  std::optional<Proxy> http;
-  std::optional<Proxy> https;
-  std::vector<std::string> except;  // lower case: hosts, and domains, which begin with a dot; "*": all
 };
 
 // Which requests a threshold selects by their response.

@@ -49,15 +49,6 @@ void append_field(std::string& out, std::string_view name, std::string_view valu
   out += "\r\n";
 }
 
-std::unique_ptr<const http1::Proxies> proxies_of(const plan::HttpCall& call) {
-  if (call.proxies == nullptr) return nullptr;
-  const auto one = [](const std::optional<plan::Proxy>& from) {
-    return from ? std::optional(http1::Proxy{from->host, from->port, from->authorization}) : std::nullopt;
-  };
-  return std::make_unique<const http1::Proxies>(
-      http1::Proxies{one(call.proxies->http), one(call.proxies->https), call.proxies->except});
-}
-
 std::unique_ptr<const http1::TlsSettings> tls_settings_of(const plan::Tls& tls) {
   const auto version = [](plan::TlsVersion of) {
     return of == plan::TlsVersion::k12 ? runtime::TlsVersion::k12 : runtime::TlsVersion::k13;
@@ -155,7 +146,6 @@ task<Status> open_one(runtime::Runtime& runtime, const Target& target, std::vect
 
 RequestMaker::RequestMaker(const plan::HttpCall& call)
     : call_(&call),
-      proxies_(proxies_of(call)),
       limits_(std::make_unique<http1::CallLimits>()),
       tls_settings_(tls_settings_of(call.tls)),
       heads_(std::make_unique<http1::HeadMemory>()),
@@ -249,7 +239,7 @@ bool RequestMaker::make(const RequestChange* change, const RenderContext& contex
   if (!render_url(change, context, text.url)) return false;
   http1::UrlView url;
   if (http1::split_url(text.url, url) != Errc::kOk) return false;
-  const http1::Proxy* const proxy = proxy_to(url.tls, url.host);
+  const Proxy* const proxy = proxy_to(url.tls, url.host);
   auto origin = origins.find(url.tls, url.host, url.port, *tls_settings_, proxy);
   if (!origin) return false;
   text.body.clear();
@@ -304,7 +294,7 @@ bool RequestMaker::make(const RequestChange* change, const RenderContext& contex
   out.whole = whole;
   out.fresh = !call.keep_alive;
   out.limits = limits_.get();
-  out.proxies = proxies_.get();
+  out.proxies = call_->proxies.get();
   out.tls = tls_settings_.get();
   out.heads = heads_.get();
   return true;

@@ -52,8 +52,8 @@ class RequestMaker {
   bool mentions_time() const { return mentions_time_; }
   const http1::CallLimits& limits() const { return *limits_; }
   // nullptr: a direct connection.
-  const http1::Proxy* proxy_to(bool tls, std::string_view host) const {
-    return proxies_ == nullptr ? nullptr : proxies_->find(tls, host);
+  const Proxy* proxy_to(bool tls, std::string_view host) const {
+    return call_->proxies == nullptr ? nullptr : call_->proxies->find(tls, host);
   }
   // The part and the number of parts for its requests: of files that are sent in sequence it takes every `parts`th.
   void deal(uint32_t part, uint32_t parts) {
@@ -80,7 +80,6 @@ class RequestMaker {
   const plan::HttpCall* call_;
   mutable uint64_t next_file_ = 0;
   uint64_t file_step_ = 1;
-  std::unique_ptr<const http1::Proxies> proxies_;  // null: none
   std::unique_ptr<http1::CallLimits> limits_;
   std::unique_ptr<const http1::TlsSettings> tls_settings_;
   std::unique_ptr<http1::HeadMemory> heads_;
