@@ -43,10 +43,6 @@ Report report_of(const ManagerReport& manager) {
           {manager.dispatches}};
 }
 
-Report report_of(const GateReport& gate) {
-  return {gate.connected_datacenters > 0 && !gate.overloaded, gate.jobs > 0, {gate.forwards}};
-}
-
 NodeHealth::NodeHealth(SignalSettings settings, Instant now)
     : settings_(settings), last_answer_(now), last_report_(now) {
   check(settings.stuck_reports > 0, "some failures are needed for a verdict");
@@ -95,16 +91,6 @@ Routing NodeHealth::routing(Instant now) const {
   }
   if (!report_.ready) return Routing::kHold;
   return reported_ == Progress::kSlow || reported_ == Progress::kDegraded ? Routing::kInvestigate : Routing::kRoute;
-}
-
-Instant NodeHealth::next_change(Instant now) const {
-  if (!alive(now)) return Instant::never();
-  Instant next = last_answer_ + settings_.liveness_timeout;
-  if (const auto since = stuck_since(now)) {
-    const Instant evicts = *since + settings_.drain_limit;
-    return evicts > now ? std::min(next, evicts) : next;
-  }
-  return report_.has_work ? std::min(next, silent_from()) : next;
 }
 
 std::string_view to_string(WorkerState state) {

@@ -4,8 +4,7 @@
 //
 // Progress is relative to the work that was possible, not to results. A worker whose target is frozen for ten minutes
 // turns its loops, serves its due times and has no iteration that it could start: that is full progress. So is waiting
-// because of pacing or think time. A manager's progress is its dispatches relative to the work that it could dispatch;
-// a gate's is the jobs that it forwarded relative to those that it could forward.
+// because of pacing or think time. A manager's progress is its dispatches relative to the work that it could dispatch.
 #pragma once
 
 #include <array>
@@ -67,15 +66,8 @@ struct ManagerReport {
   uint32_t jobs = 0;
   Work dispatches;  // assignments that were due and had room, and those that were dispatched
 };
-struct GateReport {
-  uint32_t connected_datacenters = 0;
-  bool overloaded = false;  // stressed or worse
-  uint32_t jobs = 0;
-  Work forwards;
-};
 Report report_of(const WorkerReport& worker);
 Report report_of(const ManagerReport& manager);
-Report report_of(const GateReport& gate);
 
 class NodeHealth {
  public:
@@ -89,8 +81,6 @@ class NodeHealth {
   bool ready() const { return report_.ready; }
   Progress progress(Instant now) const;
   Routing routing(Instant now) const;
-  // When routing() may change without news; never() when it cannot.
-  Instant next_change(Instant now) const;
 
  private:
   Instant silent_from() const { return last_report_ + settings_.report_period * settings_.stuck_reports; }
