@@ -1,6 +1,5 @@
 #include "cluster/node/node_page.h"
 
-#include <array>
 #include <charconv>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -10,12 +9,6 @@
 namespace bellwether::node {
 
 namespace {
-
-std::string number(double value) {
-  std::array<char, 32> text{};
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), value);
-  return std::string(text.data(), end.ptr);
-}
 
 web::Answer verdict(const std::string& why_not) {
   if (why_not.empty()) return {.status = 200, .body = "ok\n"};
@@ -284,7 +277,7 @@ web::Answer NodePage::metrics() const {
     }
     last = family;
     text += fmt::format("{}{} {}\n", name, figure.labels.empty() ? "" : fmt::format("{{{}}}", figure.labels),
-                        number(figure.value));
+                        metric_number(figure.value));
   }
   return {.type = "text/plain; version=0.0.4; charset=utf-8", .body = std::move(text)};
 }

@@ -66,5 +66,7 @@ std::string label_text(std::string_view text);
 std::string label_value(std::string_view text);
 // name="value"
 std::string metric_label(std::string_view name, std::string_view value);
+// The shortest text that reads back as the same number.
+std::string metric_number(double value);
 
 }  // namespace bellwether

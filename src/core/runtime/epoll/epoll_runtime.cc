@@ -12,11 +12,11 @@
 #include <sys/random.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "core/runtime/epoll/blocking_pool.h"
-#include "core/runtime/epoll/direct_calls.h"
 #include "core/runtime/epoll/files.h"
 #include "core/runtime/epoll/machine_texts.h"
 #include "core/runtime/epoll/resolver.h"
@@ -163,7 +163,9 @@ int EpollRuntime::wait_until(Instant next, epoll_event* events, int most) {
   const int64_t ns = next > now_ ? (next - now_).ns() : 0;
   if (!coarse_wait_) {
     const timespec timeout{ns / 1'000'000'000, ns % 1'000'000'000};
-    const int count = direct::epoll_wait(epoll_fd_, events, most, next == Instant::never() ? nullptr : &timeout);
+    // Direct, as the calls in stream.cc. nullptr: as long as it takes.
+    const timespec* const limit = next == Instant::never() ? nullptr : &timeout;
+    const auto count = static_cast<int>(::syscall(SYS_epoll_pwait2, epoll_fd_, events, most, limit, nullptr, 0));
     if (count >= 0 || errno != ENOSYS) return count;
     coarse_wait_ = true;  // a kernel before 5.11, or an imitation
   }
