@@ -1,3 +1,4 @@
+// Runs as tables for other programs: comma-separated values, and the percentile text of HdrHistogram.
 #include <array>
 #include <cmath>
 #include <cstdio>
