@@ -19,9 +19,9 @@
 #include "core/base/time.h"
 #include "core/runtime/epoll/epoll_runtime.h"
 #include "core/runtime/scope.h"
+#include "election/lease_record.h"
 #include "election/store/candidate.h"
 #include "election/store/lease_store.h"
-#include "election/watch_table.h"
 
 namespace {
 

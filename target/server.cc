@@ -6,8 +6,8 @@
 #include <thread>
 
 #include "core/runtime/epoll/epoll_runtime.h"
+#include "core/runtime/runtime.h"
 #include "core/runtime/scope.h"
-#include "core/runtime/stream_io.h"
 #include "core/runtime/thread.h"
 #include "core/runtime/tls.h"
 #include "target/connection.h"

@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <memory>
 #include <sstream>
-#include <utility>
 
 #include "cli/help_table.h"
 #include "cli/verb.h"

@@ -4,7 +4,6 @@
 
 #include "core/base/enum_names.h"
 #include "core/base/units.h"
-#include "election/lease_timing.h"
 
 namespace bellwether::election {
 

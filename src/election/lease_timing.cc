@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "core/base/check.h"
-#include "core/base/units.h"
 
 namespace bellwether::election {
 namespace {

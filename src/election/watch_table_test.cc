@@ -1,8 +1,7 @@
-#include "election/watch_table.h"
-
 #include <gtest/gtest.h>
 
 #include "core/base/time_testing.h"
+#include "election/lease_record.h"
 
 namespace bellwether::election {
 namespace {

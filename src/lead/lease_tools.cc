@@ -9,7 +9,6 @@
 #include "core/runtime/scope.h"
 #include "election/lease_record.h"
 #include "election/lease_timing.h"
-#include "election/watch_table.h"
 
 namespace bellwether::lead {
 

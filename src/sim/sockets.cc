@@ -7,7 +7,7 @@
 #include "core/base/probe.h"
 #include "core/base/units.h"
 #include "core/runtime/event.h"
-#include "core/runtime/stream_io.h"
+#include "core/runtime/runtime.h"
 #include "sim/node.h"
 #include "sim/sim_runtime.h"
 

@@ -2,10 +2,12 @@
 // a running hash of everything that happened.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include "core/base/check.h"
 #include "core/base/prng.h"
 #include "core/base/time.h"
 
@@ -20,7 +22,10 @@ class Timeline {
   // World time, which no node can read: nodes have clocks of their own (node.h). Starts at 0.
   Instant now() const { return now_; }
   // REQUIRES that `to` is not before now().
-  void advance(Instant to);
+  void advance(Instant to) {
+    check(to >= now_, "time never goes back");
+    now_ = to;
+  }
 
   // Calls `action()` once, `delay` from now; of two for the same time, the one scheduled first goes first.
   template <class Action>
@@ -32,14 +37,25 @@ class Timeline {
   // When the next event is due; never() when the timeline is empty.
   Instant next() const { return events_.empty() ? Instant::never() : events_.front().at; }
   // Runs the next event. REQUIRES next() <= now().
-  void run_one();
+  void run_one() {
+    check(next() <= now_);
+    std::pop_heap(events_.begin(), events_.end(), later);
+    const Event event = std::move(events_.back());
+    events_.pop_back();
+    record(static_cast<uint64_t>(event.at.ns()));
+    record(event.sequence);
+    event.call.run(event.call.held.get());
+  }
   void clear() { events_.clear(); }
 
   Prng& prng() { return prng_; }
   // Makes `value` part of the fingerprint.
-  void record(uint64_t value);
+  void record(uint64_t value) { hash_ = Prng(hash_ ^ value).next(); }
   // Equal for two runs only when they drew the same random numbers and saw the same events in the same order.
-  uint64_t fingerprint() const;
+  uint64_t fingerprint() const {
+    Prng last = prng_;
+    return hash_ ^ last.next();
+  }
 
  private:
   struct Call {
@@ -54,7 +70,10 @@ class Timeline {
   static bool later(const Event& a, const Event& b) {
     return std::pair(a.at, a.sequence) > std::pair(b.at, b.sequence);
   }
-  void push(Instant at, Call call);
+  void push(Instant at, Call call) {
+    events_.push_back({at, sequence_++, std::move(call)});
+    std::push_heap(events_.begin(), events_.end(), later);
+  }
 
   Instant now_;
   uint64_t sequence_ = 0;

@@ -12,7 +12,6 @@
 #include "cli/verb.h"
 #include "cluster/net/message_classes.h"
 #include "core/base/encoding.h"
-#include "core/base/units.h"
 
 namespace bellwether::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <memory>
 
-#include "cli/cluster/job_format.h"
+#include "cli/cluster/cluster_format.h"
 #include "cli/cluster/job_session.h"
 #include "cli/run/reports.h"
 #include "cli/run/results.h"

@@ -1,7 +1,6 @@
-#include "cli/cluster/job_format.h"
-
 #include <cstdio>
 
+#include "cli/cluster/cluster_format.h"
 #include "cli/view.h"
 #include "core/base/units.h"
 #include "core/message/message.h"

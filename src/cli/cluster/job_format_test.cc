@@ -1,6 +1,6 @@
-#include "cli/cluster/job_format.h"
-
 #include <gtest/gtest.h>
+
+#include "cli/cluster/cluster_format.h"
 
 namespace bellwether::cli {
 namespace {

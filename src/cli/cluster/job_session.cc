@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "cli/cluster/job_format.h"
+#include "cli/cluster/cluster_format.h"
 #include "cli/verb.h"
 #include "core/base/check.h"
 #include "core/base/encoding.h"

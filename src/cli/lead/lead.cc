@@ -12,7 +12,6 @@
 
 #include "cli/cluster_choice.h"
 #include "cli/verb.h"
-#include "core/base/units.h"
 #include "election/store/lease_store.h"
 #include "election/store/store_url.h"
 #include "lead/roles/group_campaign.h"

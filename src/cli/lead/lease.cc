@@ -15,7 +15,6 @@
 #include "core/base/units.h"
 #include "core/journal/journal.h"
 #include "election/store/lease_store.h"
-#include "election/store/store_url.h"
 #include "lead/lease_tools.h"
 #include "lead/run/candidate_host.h"
 #include "lead/run/leader_run.h"

@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <memory>
 #include <utility>
 
@@ -13,7 +12,6 @@
 #include "cli/verb.h"
 #include "cli/view.h"
 #include "core/base/units.h"
-#include "core/runtime/cancellation.h"
 #include "core/runtime/event.h"
 #include "core/runtime/scope.h"
 #include "core/web/http_server.h"

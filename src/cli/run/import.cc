@@ -7,7 +7,6 @@
 #include <memory>
 #include <string>
 #include <sys/stat.h>
-#include <vector>
 
 #include "cli/sources.h"
 #include "cli/verb.h"

@@ -34,7 +34,7 @@
 #include "load/scenario/model.h"
 #include "load/script/lua/state.h"
 #include "load/vuser/instruments.h"
-#include "load/vuser/request_maker.h"
+#include "load/vuser/prepared_step.h"
 
 namespace bellwether::cli {
 namespace {

@@ -13,7 +13,6 @@
 #include "core/runtime/epoll/epoll_runtime.h"
 #include "core/runtime/scope.h"
 #include "load/aggregate/totals.h"
-#include "load/console/ci.h"
 #include "load/console/steering.h"
 #include "load/console/view.h"
 #include "load/plan/plan.h"

@@ -6,9 +6,11 @@
 // The order of candidates: peers that were healthy recently, the static seeds, the answers of the domain name system,
 // peers of long ago. Each occurs once, the node itself never. The node probes all at once (at most `probes_max`), asks
 // the first that answers to let it join, and cancels the other probes. A candidate that refuses is set aside for this
-// round. A slow name server delays no candidate that is known otherwise.
+// round. A slow name server delays no candidate that is known otherwise. Each lookup and each refusal is counted.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -18,13 +20,58 @@
 #include <variant>
 #include <vector>
 
-#include "cluster/discovery/metrics.h"
 #include "core/base/host_port.h"
 #include "core/base/prng.h"
 #include "core/base/result.h"
 #include "core/base/time.h"
 
 namespace bellwether::discovery {
+
+// What discovery counts. Plain numbers of one thread; samples() gives them their names and labels, for a page in the
+// text format of Prometheus.
+
+enum class LookupResult : unsigned char { kSuccess, kTimeout, kError, kNegativeCached };
+
+// Sum and count, from which a mean rate follows; the runtime's histograms are for the load path.
+struct Timing {
+  Duration sum;
+  uint64_t count = 0;
+  void add(Duration span) {
+    sum += span;
+    ++count;
+  }
+};
+
+// Counts of pairs of words that come from outside: bounded; further pairs count under "other".
+class PairCounts {
+ public:
+  static constexpr std::size_t kMaxPairs = 64;
+  static constexpr std::size_t kMaxWord = 64;  // bytes of a label
+  void add(std::string_view first, std::string_view second);
+  const std::map<std::pair<std::string, std::string>, uint64_t>& counts() const { return counts_; }
+
+ private:
+  std::map<std::pair<std::string, std::string>, uint64_t> counts_;
+};
+
+struct Metrics {
+  std::array<uint64_t, 4> dns_lookups{};     // by LookupResult
+  std::array<uint64_t, 2> dns_cache_hits{};  // positive, negative
+  Timing dns_resolution;
+  PairCounts cluster_id_rejections;      // expected, received
+  PairCounts environment_id_rejections;  // expected, received
+  PairCounts role_rejections;            // initiator, target
+};
+
+// One sample. `labels` is the text between the braces, escaped where needed: `type="positive"`.
+struct Sample {
+  std::string_view name;
+  std::string labels;
+  double value = 0;
+};
+
+// All numbers. `datacenter` is that of the node that counts.
+std::vector<Sample> samples(const Metrics& metrics, std::string_view datacenter);
 
 // A pure cache of the domain name system's latest answers, good or bad, each with its expiry. Times are of one
 // monotonic clock. At most kMaxNames names; the one that expires first is forgotten first.

@@ -1,6 +1,6 @@
-#include "cluster/discovery/metrics.h"
-
 #include <gtest/gtest.h>
+
+#include "cluster/discovery/bootstrap.h"
 
 namespace bellwether::discovery {
 namespace {

@@ -1,7 +1,6 @@
-#include "cluster/health/probe.h"
-
 #include <gtest/gtest.h>
 
+#include "cluster/health/signals.h"
 #include "core/base/time_testing.h"
 
 namespace bellwether::health {

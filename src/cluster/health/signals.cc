@@ -43,10 +43,6 @@ Report report_of(const ManagerReport& manager) {
           {manager.dispatches}};
 }
 
-Report report_of(const GateReport& gate) {
-  return {gate.connected_datacenters > 0 && !gate.overloaded, gate.jobs > 0, {gate.forwards}};
-}
-
 NodeHealth::NodeHealth(SignalSettings settings, Instant now)
     : settings_(settings), last_answer_(now), last_report_(now) {
   check(settings.stuck_reports > 0, "some failures are needed for a verdict");
@@ -95,16 +91,6 @@ Routing NodeHealth::routing(Instant now) const {
   }
   if (!report_.ready) return Routing::kHold;
   return reported_ == Progress::kSlow || reported_ == Progress::kDegraded ? Routing::kInvestigate : Routing::kRoute;
-}
-
-Instant NodeHealth::next_change(Instant now) const {
-  if (!alive(now)) return Instant::never();
-  Instant next = last_answer_ + settings_.liveness_timeout;
-  if (const auto since = stuck_since(now)) {
-    const Instant evicts = *since + settings_.drain_limit;
-    return evicts > now ? std::min(next, evicts) : next;
-  }
-  return report_.has_work ? std::min(next, silent_from()) : next;
 }
 
 std::string_view to_string(WorkerState state) {
@@ -178,5 +164,59 @@ void WorkerStates::sample(const WorkerSample& sample, bool has_work) {
     better_ = 0;
   }
 }
+
+Probe::Probe(ProbeSettings settings, bool passes, Instant now, Prng prng)
+    : settings_(settings), period_(Period::about(settings.period), prng), passes_(passes), next_(now) {
+  check(settings.failures > 0 && settings.successes > 0, "results change the verdict");
+}
+
+bool Probe::tick(Instant now) {
+  if (looking_ && now >= look_until_) failed();
+  if (looking_ || now < next_) return false;
+  looking_ = true;
+  next_ = now + period_.next();
+  look_until_ = now + settings_.timeout;
+  return true;
+}
+
+void Probe::passed() { count(true); }
+void Probe::failed() { count(false); }
+
+void Probe::count(bool passed) {
+  if (!looking_) return;  // too late: it was counted as a failure
+  looking_ = false;
+  against_ = passed == passes_ ? 0 : against_ + 1;
+  if (against_ < (passes_ ? settings_.failures : settings_.successes)) return;
+  passes_ = !passes_;
+  against_ = 0;
+}
+
+Probes::Probes(Settings settings, Instant now, Prng prng)
+    : settings_(settings),
+      prng_(prng),
+      startup_(settings.startup, true, now, prng_.fork()),
+      liveness_(settings.liveness, true, now, prng_.fork()),
+      readiness_(settings.readiness, false, now, prng_.fork()) {}
+
+Probes::Due Probes::tick(Instant now) {
+  if (!started_) return {.startup = startup_.tick(now)};
+  return {.liveness = liveness_.tick(now), .readiness = readiness_.tick(now)};
+}
+
+Instant Probes::next_deadline() const {
+  return started_ ? std::min(liveness_.next_deadline(), readiness_.next_deadline()) : startup_.next_deadline();
+}
+
+void Probes::startup_result(Instant now, bool passed) {
+  if (started_) return;
+  passed ? startup_.passed() : startup_.failed();
+  if (!passed) return;
+  started_ = true;
+  liveness_ = Probe(settings_.liveness, true, now, prng_.fork());
+  readiness_ = Probe(settings_.readiness, false, now, prng_.fork());
+}
+
+void Probes::liveness_result(bool passed) { passed ? liveness_.passed() : liveness_.failed(); }
+void Probes::readiness_result(bool passed) { passed ? readiness_.passed() : readiness_.failed(); }
 
 }  // namespace bellwether::health

@@ -1,11 +1,10 @@
-// The health of one node as the nodes that give it work see it: three signals that are never mixed. Liveness: it
-// answers. Readiness: it takes new work. Progress: it does what its schedule lets it do. A kernel without input and
-// output; its caller passes it answers and reports.
+// The health of one node, as the probes of an orchestrator see it, and as the nodes that give it work see it: three
+// signals that are never mixed. Liveness: it answers. Readiness: it takes new work. Progress: it does what its schedule
+// lets it do. Kernels without input and output; their callers pass them answers and reports.
 //
 // Progress is relative to the work that was possible, not to results. A worker whose target is frozen for ten minutes
 // turns its loops, serves its due times and has no iteration that it could start: that is full progress. So is waiting
-// because of pacing or think time. A manager's progress is its dispatches relative to the work that it could dispatch;
-// a gate's is the jobs that it forwarded relative to those that it could forward.
+// because of pacing or think time. A manager's progress is its dispatches relative to the work that it could dispatch.
 #pragma once
 
 #include <array>
@@ -13,6 +12,8 @@
 #include <optional>
 #include <string_view>
 
+#include "core/base/periodic.h"
+#include "core/base/prng.h"
 #include "core/base/time.h"
 
 namespace bellwether::health {
@@ -65,15 +66,8 @@ struct ManagerReport {
   uint32_t jobs = 0;
   Work dispatches;  // assignments that were due and had room, and those that were dispatched
 };
-struct GateReport {
-  uint32_t connected_datacenters = 0;
-  bool overloaded = false;  // stressed or worse
-  uint32_t jobs = 0;
-  Work forwards;
-};
 Report report_of(const WorkerReport& worker);
 Report report_of(const ManagerReport& manager);
-Report report_of(const GateReport& gate);
 
 class NodeHealth {
  public:
@@ -87,8 +81,6 @@ class NodeHealth {
   bool ready() const { return report_.ready; }
   Progress progress(Instant now) const;
   Routing routing(Instant now) const;
-  // When routing() may change without news; never() when it cannot.
-  Instant next_change(Instant now) const;
 
  private:
   Instant silent_from() const { return last_report_ + settings_.report_period * settings_.stuck_reports; }
@@ -173,6 +165,82 @@ class WorkerStates {
   unsigned better_ = 0;
   Level worst_relieved_ = Level::kFine;  // of the samples that better_ counts
   std::string_view reason_;
+};
+
+// The probes of an orchestrator (liveness, readiness, startup) as state machines: when to look, how long to wait, and
+// how many results in a row change the verdict. The caller reports each outcome; no clock, no request.
+
+struct ProbeSettings {
+  Duration timeout;
+  Duration period;
+  unsigned failures = 3;  // in a row, that make it fail
+  unsigned successes = 1;
+};
+inline constexpr ProbeSettings kLivenessProbe{Duration::seconds(1), Duration::seconds(10)};
+inline constexpr ProbeSettings kReadinessProbe{Duration::seconds(2), Duration::seconds(10)};
+inline constexpr ProbeSettings kStartupProbe{Duration::seconds(5), Duration::seconds(5), 30};
+
+class Probe {
+ public:
+  // Looks for the first time at `now`. `passes` is the verdict until results say otherwise.
+  Probe(ProbeSettings settings, bool passes, Instant now, Prng prng);
+
+  // True when it is time to look: then passed() or failed() is to follow within the timeout, or tick() counts a
+  // failure.
+  bool tick(Instant now);
+  void passed();
+  void failed();
+
+  Instant next_deadline() const { return looking_ ? look_until_ : next_; }
+  bool passes() const { return passes_; }
+  // Since the verdict was last the same: results in a row against it.
+  unsigned against() const { return against_; }
+
+ private:
+  void count(bool passed);
+  ProbeSettings settings_;
+  Periodic period_;
+  bool passes_;
+  bool looking_ = false;
+  Instant next_;
+  Instant look_until_;
+  unsigned against_ = 0;
+};
+
+// The three of a node. Until it has started, it is alive and not ready, however the other two probes end; a node that
+// does not start within the startup probe's limit (150 s) is not alive.
+class Probes {
+ public:
+  struct Settings {
+    ProbeSettings liveness = kLivenessProbe;
+    ProbeSettings readiness = kReadinessProbe;
+    ProbeSettings startup = kStartupProbe;
+  };
+  Probes(Settings settings, Instant now, Prng prng);
+
+  struct Due {
+    bool startup = false;
+    bool liveness = false;
+    bool readiness = false;
+  };
+  // What to look at now.
+  Due tick(Instant now);
+  Instant next_deadline() const;
+  void startup_result(Instant now, bool passed);
+  void liveness_result(bool passed);
+  void readiness_result(bool passed);
+
+  bool started() const { return started_; }
+  bool live() const { return started_ ? liveness_.passes() : startup_.passes(); }
+  bool ready() const { return started_ && liveness_.passes() && readiness_.passes(); }
+
+ private:
+  Settings settings_;
+  Prng prng_;
+  bool started_ = false;
+  Probe startup_;
+  Probe liveness_;
+  Probe readiness_;
 };
 
 }  // namespace bellwether::health

@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <fcntl.h>
 #include <filesystem>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <openssl/rand.h>
 #include <string>

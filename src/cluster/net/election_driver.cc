@@ -6,7 +6,6 @@
 
 #include "cluster/net/message_classes.h"
 #include "core/base/bytes.h"
-#include "core/base/check.h"
 #include "core/base/encoding.h"
 #include "core/message/describe.h"
 #include "election/quorum/quorum_timing.h"

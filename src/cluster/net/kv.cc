@@ -5,8 +5,6 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "core/base/bytes.h"
-#include "core/base/check.h"
 #include "core/runtime/epoll/blocking_pool.h"
 
 namespace bellwether::cluster {

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "cluster/node/admin_messages.h"
 #include "cluster/node/node_admin.h"
-#include "cluster/node/node_view.h"
 #include "cluster/wire/identity.h"
 #include "cluster/wire/keyring.h"
 #include "core/base/check.h"

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "cluster/net/message_router.h"
+#include "cluster/node/admin_messages.h"
 #include "cluster/node/node_election.h"
 #include "cluster/node/node_page.h"
-#include "cluster/node/node_view.h"
 #include "core/base/callback.h"
 
 namespace bellwether::node {

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "cluster/net/leadership.h"
+#include "cluster/node/admin_messages.h"
 #include "cluster/node/cluster_node.h"
 #include "cluster/node/node_members.h"
 #include "cluster/node/node_roles.h"
-#include "cluster/node/node_view.h"
 #include "core/runtime/event.h"
 
 namespace bellwether::node {

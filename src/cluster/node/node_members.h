@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "cluster/discovery/bootstrap.h"
-#include "cluster/discovery/metrics.h"
 #include "cluster/membership/membership_events.h"
 #include "cluster/net/joining.h"
 #include "cluster/net/membership_driver.h"

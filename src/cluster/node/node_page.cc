@@ -1,19 +1,14 @@
 #include "cluster/node/node_page.h"
 
-#include <array>
 #include <charconv>
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "core/base/encoding.h"
+
 namespace bellwether::node {
 
 namespace {
-
-std::string number(double value) {
-  std::array<char, 32> text{};
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), value);
-  return std::string(text.data(), end.ptr);
-}
 
 web::Answer verdict(const std::string& why_not) {
   if (why_not.empty()) return {.status = 200, .body = "ok\n"};
@@ -25,11 +20,11 @@ constexpr std::string_view kHistogram = "histogram";
 void put_elections(const cluster::VoteView& view, std::vector<Figure>& out) {
   const cluster::VoteCounts& counts = view.status.counts;
   for (std::size_t i = 0; i < counts.elections.size(); ++i) {
-    const std::string trigger = label("trigger", to_string(static_cast<vote::Trigger>(i)));
+    const std::string trigger = metric_label("trigger", to_string(static_cast<vote::Trigger>(i)));
     const auto put = [&](std::string_view result, uint64_t count) {
       out.push_back({"bellwether_vote_elections_total", kCounter,
                      "Scored elections in which this node took part, by trigger and result.",
-                     fmt::format("{},{}", trigger, label("result", result)), static_cast<double>(count)});
+                     fmt::format("{},{}", trigger, metric_label("result", result)), static_cast<double>(count)});
     };
     put("elected", counts.elections[i].elected);
     put("nobody", counts.elections[i].nobody);
@@ -44,10 +39,10 @@ void put_elections(const cluster::VoteView& view, std::vector<Figure>& out) {
     sum += counts.lengths.at_most[i];
     char bound[32];
     const auto end = std::to_chars(bound, bound + sizeof bound, Lengths::kBounds[i]).ptr;
-    put("bellwether_vote_election_seconds_bucket", label("le", {bound, static_cast<std::size_t>(end - bound)}),
+    put("bellwether_vote_election_seconds_bucket", metric_label("le", {bound, static_cast<std::size_t>(end - bound)}),
         static_cast<double>(sum));
   }
-  put("bellwether_vote_election_seconds_bucket", label("le", "+Inf"), static_cast<double>(counts.lengths.count));
+  put("bellwether_vote_election_seconds_bucket", metric_label("le", "+Inf"), static_cast<double>(counts.lengths.count));
   put("bellwether_vote_election_seconds_sum", {}, counts.lengths.sum);
   put("bellwether_vote_election_seconds_count", {}, static_cast<double>(counts.lengths.count));
   out.push_back({"bellwether_vote_participation",
@@ -58,11 +53,11 @@ void put_elections(const cluster::VoteView& view, std::vector<Figure>& out) {
   for (const cluster::VoteView::Node& one : view.nodes) {
     if (!one.stood) continue;
     out.push_back({"bellwether_vote_score", kGauge, "Scores of the candidates of the last election, from 0 to 1.",
-                   label("node", one.name), one.claim.score});
+                   metric_label("node", one.name), one.claim.score});
   }
   for (const cluster::VoteView::Node& one : view.nodes) {
     out.push_back({"bellwether_vote_votes", kGauge, "Votes for each node in the last election.",
-                   label("node", one.name), static_cast<double>(one.votes)});
+                   metric_label("node", one.name), static_cast<double>(one.votes)});
   }
 }
 
@@ -74,13 +69,13 @@ void put_heartbeats(const cluster::VoteStatus& status, std::vector<Figure>& out)
           status.counts.beats_sent);
   for (const auto& one : status.followers) {
     out.push_back({"bellwether_vote_heartbeats_answered_total", kCounter,
-                   "Heartbeats of this node that a node answered in time.", label("node", one.node),
+                   "Heartbeats of this node that a node answered in time.", metric_label("node", one.node),
                    static_cast<double>(one.beats.answered)});
   }
   for (const auto& one : status.followers) {
     out.push_back({"bellwether_vote_heartbeats_missed_total", kCounter,
                    "Heartbeats of this node that a node had not answered when the next one was sent.",
-                   label("node", one.node), static_cast<double>(one.beats.missed)});
+                   metric_label("node", one.node), static_cast<double>(one.beats.missed)});
   }
   counter("bellwether_vote_heartbeats_heard_total", "Heartbeats received from the admin that this node follows.",
           status.counts.beats_heard);
@@ -99,7 +94,7 @@ void put_messages(const cluster::VoteCounts& counts, std::vector<Figure>& out) {
     for (const auto& [kind, count] : kinds) {
       out.push_back({"bellwether_vote_messages_total", kCounter,
                      "Messages of scored votes, by kind; a message to all nodes counts once.",
-                     fmt::format("{},{}", label("direction", direction), label("kind", kind)),
+                     fmt::format("{},{}", metric_label("direction", direction), metric_label("kind", kind)),
                      static_cast<double>(count)});
     }
   };
@@ -107,7 +102,7 @@ void put_messages(const cluster::VoteCounts& counts, std::vector<Figure>& out) {
   put("heard", counts.heard);
   const auto refused = [&](std::string_view reason, uint64_t count) {
     out.push_back({"bellwether_vote_refused_total", kCounter,
-                   "Messages of scored votes that this node refused, by reason.", label("reason", reason),
+                   "Messages of scored votes that this node refused, by reason.", metric_label("reason", reason),
                    static_cast<double>(count)});
   };
   for (std::size_t i = 0; i < counts.unheard.size(); ++i) {
@@ -122,11 +117,11 @@ void put_members(const NodeFigures& sources, std::vector<Figure>& out) {
   using membership::MemberState;
   for (const MemberState state : {MemberState::kAlive, MemberState::kSuspect, MemberState::kDead, MemberState::kLeft}) {
     out.push_back({"bellwether_members", kGauge, "Members of the cluster as this node sees them, by state.",
-                   label("state", to_string(state)), static_cast<double>(sources.members.count(state))});
+                   metric_label("state", to_string(state)), static_cast<double>(sources.members.count(state))});
   }
   for (const auto& [change, count] : sources.member_changes) {
     out.push_back({"bellwether_member_changes_total", kCounter, "Changes of members that this node has seen.",
-                   label("change", change), static_cast<double>(count)});
+                   metric_label("change", change), static_cast<double>(count)});
   }
 }
 
@@ -134,18 +129,18 @@ void put_wire(const NodeFigures& sources, std::vector<Figure>& out) {
   for (std::size_t i = 1; i < wire::kRefusalKinds; ++i) {
     const auto refusal = static_cast<wire::Refusal>(i);
     out.push_back({"bellwether_refused_total", kCounter, "Connections and messages that this node refused, by reason.",
-                   label("reason", to_string(refusal)), static_cast<double>(sources.refusals.of(refusal))});
+                   metric_label("reason", to_string(refusal)), static_cast<double>(sources.refusals.of(refusal))});
   }
   const auto& counts = sources.datagrams;
   const auto datagrams = [&](std::string_view direction, uint64_t count) {
     out.push_back({"bellwether_datagrams_total", kCounter, "Authentic membership datagrams.",
-                   label("direction", direction), static_cast<double>(count)});
+                   metric_label("direction", direction), static_cast<double>(count)});
   };
   datagrams("sent", counts.sent);
   datagrams("received", counts.received);
   const auto bytes = [&](std::string_view direction, uint64_t count) {
     out.push_back({"bellwether_datagram_bytes_total", kCounter, "Bytes of authentic membership datagrams, encrypted.",
-                   label("direction", direction), static_cast<double>(count)});
+                   metric_label("direction", direction), static_cast<double>(count)});
   };
   bytes("sent", counts.sent_bytes);
   bytes("received", counts.received_bytes);
@@ -156,9 +151,9 @@ void put_wire(const NodeFigures& sources, std::vector<Figure>& out) {
 void put_connections(const NodeFigures& sources, std::vector<Figure>& out) {
   std::map<std::string, double> kinds;
   for (const wire::Agreement* one : sources.connections) {
-    ++kinds[fmt::format("{},{},{}", label("protocol", to_string(one->version)),
-                        label("secret", wire::key_name(one->key)),
-                        label("roles", one->role_proven ? "proven" : "said"))];
+    ++kinds[fmt::format("{},{},{}", metric_label("protocol", to_string(one->version)),
+                        metric_label("secret", wire::key_name(one->key)),
+                        metric_label("roles", one->role_proven ? "proven" : "said"))];
   }
   for (const auto& [kind, count] : kinds) {
     out.push_back({"bellwether_connections", kGauge,
@@ -179,7 +174,7 @@ void put_load(const NodeFigures& sources, std::vector<Figure>& out) {
                  static_cast<double>(sources.admission_control.state())});
   const auto by_urgency = [&](std::string_view name, std::string_view help, const auto& values) {
     for (std::size_t i = 0; i < kUrgencies; ++i) {
-      const std::string labels = label("urgency", to_string(static_cast<Urgency>(i)));
+      const std::string labels = metric_label("urgency", to_string(static_cast<Urgency>(i)));
       out.push_back({name, kCounter, help, labels, static_cast<double>(values[i])});
     }
   };
@@ -188,11 +183,12 @@ void put_load(const NodeFigures& sources, std::vector<Figure>& out) {
   for (std::size_t i = 0; i < kOperations; ++i) {
     out.push_back({"bellwether_messages_limited_total", kCounter,
                    "Messages that this node rejected because their sender had used its share.",
-                   label("operation", to_string(static_cast<Operation>(i))), static_cast<double>(counts.limited[i])});
+                   metric_label("operation", to_string(static_cast<Operation>(i))),
+                   static_cast<double>(counts.limited[i])});
   }
   for (const Breakers::Status& one : sources.breakers) {
     const std::string labels =
-        fmt::format("{},{}", label("peer", one.peer), label("category", to_string(one.category)));
+        fmt::format("{},{}", metric_label("peer", one.peer), metric_label("category", to_string(one.category)));
     out.push_back({"bellwether_breaker_state", kGauge,
                    "Circuit breaker of a peer that has failed: 0 closed, 1 open, 2 half open.", labels,
                    static_cast<double>(one.state)});
@@ -220,8 +216,6 @@ runtime::task<void> NodeProbes::run(runtime::Cancellation* cancel) {
     if (!cancel->cancelled()) look(due);
   }
 }
-
-std::string label(std::string_view name, std::string_view value) { return fmt::format("{}=\"{}\"", name, value); }
 
 runtime::task<web::Answer> NodePage::answer(web::Request request, runtime::Cancellation*) {
   co_return answer_to(request);
@@ -283,7 +277,7 @@ web::Answer NodePage::metrics() const {
     }
     last = family;
     text += fmt::format("{}{} {}\n", name, figure.labels.empty() ? "" : fmt::format("{{{}}}", figure.labels),
-                        number(figure.value));
+                        metric_number(figure.value));
   }
   return {.type = "text/plain; version=0.0.4; charset=utf-8", .body = std::move(text)};
 }

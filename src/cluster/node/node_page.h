@@ -9,13 +9,13 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/discovery/metrics.h"
-#include "cluster/health/probe.h"
+#include "cluster/discovery/bootstrap.h"
+#include "cluster/health/signals.h"
 #include "cluster/membership/member_table.h"
 #include "cluster/net/message_router.h"
 #include "cluster/net/resource_monitor.h"
 #include "cluster/net/vote_view.h"
-#include "cluster/node/node_view.h"
+#include "cluster/node/admin_messages.h"
 #include "cluster/wire/handshake.h"
 #include "cluster/wire/link/datagrams.h"
 #include "cluster/wire/refusal.h"
@@ -26,7 +26,7 @@
 
 namespace bellwether::node {
 
-// A node looks at itself as an orchestrator would, with the thresholds of cluster/health/probe.h, and keeps the
+// A node looks at itself as an orchestrator would, with the thresholds of cluster/health/signals.h, and keeps the
 // verdicts for its page. One thread, that of its runtime.
 class NodeProbes {
  public:
@@ -57,8 +57,6 @@ struct Figure {
 };
 inline constexpr std::string_view kGauge = "gauge";
 inline constexpr std::string_view kCounter = "counter";
-// name="value"
-std::string label(std::string_view name, std::string_view value);
 
 class NodePage final : public web::Handler {
  public:

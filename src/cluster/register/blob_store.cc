@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "core/base/check.h"
 #include "core/base/overloaded.h"
 
 namespace bellwether::blobs {

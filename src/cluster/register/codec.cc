@@ -1,7 +1,6 @@
 #include "cluster/register/codec.h"
 
 #include <algorithm>
-#include <functional>
 
 #include "cluster/wire/identity.h"
 #include "core/base/encoding.h"

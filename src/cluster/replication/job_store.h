@@ -19,6 +19,7 @@
 #include "cluster/register/acceptor.h"
 #include "cluster/register/small.h"
 #include "core/base/result.h"
+#include "core/base/units.h"
 #include "core/runtime/runtime.h"
 
 namespace bellwether::blobs {
@@ -71,7 +72,16 @@ struct JobSettings {
   constexpr Duration renew_every() const { return lease / 3; }
 };
 // kInvalid, with the bounds.
-Status check_settings(const JobSettings& settings);
+inline Status check_settings(const JobSettings& settings) {
+  if (settings.lease < Duration::seconds(2) || settings.lease > registers::kLongestJobLease) {
+    return fail(Errc::kInvalid, "the lease of jobs is {}; it must be between 2 s and 5 min",
+                format_duration(settings.lease));
+  }
+  if (settings.drift < 0 || settings.drift > 0.2) {
+    return fail(Errc::kInvalid, "the drift of clocks must be a ratio between 0 and 0.2");
+  }
+  return {};
+}
 
 struct TakenJob {
   JobFence fence;
@@ -143,8 +153,14 @@ class JobStore {
 };
 
 // The errors that open() finds in a key, and write() in a value.
-Status check_key(const std::string& key);
-Error too_large(const std::string& key, std::size_t bytes);
+inline Status check_key(const std::string& key) {
+  if (!key.empty() && key.size() <= kMaxKeyBytes) return {};
+  return fail(Errc::kInvalid, "the key of a job must have 1 to {} bytes; this one has {}", kMaxKeyBytes, key.size());
+}
+inline Error too_large(const std::string& key, std::size_t bytes) {
+  return {Errc::kTooLarge,
+          fmt::format("the state of job '{}' has {} bytes; the limit is {}", key, bytes, kMaxStateBytes)};
+}
 
 // A node's stores, for its other roles: set when the role that keeps one is prepared, and good until that role ends.
 struct NodeStores {

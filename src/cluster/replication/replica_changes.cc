@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/base/overloaded.h"
 #include "core/base/probe.h"
 
 namespace bellwether::registers {

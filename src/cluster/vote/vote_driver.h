@@ -143,7 +143,7 @@ class VoteDriver final : public Leadership, private Service {
   void carry_out(const vote::Note& note) { listener_.on_note(note.warning, named(note.text)); }
   void carry_out(const vote::Left&) { listener_.on_retired(); }
   void settled() { look_at_keys(); }
-  // vote_driver_watch.cc: reports to people
+  // vote_watch.cc: reports to people
   void observe(Instant now, const vote::Event& event, const vote::Effects& effects);
   VoteStatus status() const;
   void send(vote::NodeId to, const vote::Message& message);

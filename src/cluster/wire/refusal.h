@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/enum_names.h"
+
 namespace bellwether::wire {
 
 enum class Refusal : uint8_t {
@@ -40,8 +42,12 @@ enum class Refusal : uint8_t {
 inline constexpr std::size_t kRefusalKinds = static_cast<std::size_t>(Refusal::kCrowded) + 1;
 
 // A short stable name ("rate_limited", "forged"): a label of metrics and logs.
-std::string_view to_string(Refusal refusal);
-std::optional<Refusal> refusal_named(std::string_view name);
+inline constexpr EnumNames<Refusal> kRefusalNames("none", "rate_limited", "truncated", "oversized", "garbage", "format",
+                                                  "unknown_key", "forged", "replayed", "unproven", "bomb", "cluster",
+                                                  "environment", "version", "role", "certificate", "name", "own_name",
+                                                  "sender", "unknown_message", "unexpected", "timeout", "crowded");
+inline std::string_view to_string(Refusal refusal) { return kRefusalNames[refusal]; }
+inline std::optional<Refusal> refusal_named(std::string_view name) { return kRefusalNames.find(name); }
 
 // The mismatch of a refusal that compares two names: of the cluster, of the environment, the roles of the opener and
 // the acceptor, the node's name in its certificate and in its hello. Else empty.

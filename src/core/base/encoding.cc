@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <openssl/evp.h>
@@ -220,6 +221,15 @@ std::string label_value(std::string_view text) {
     out += c;
   }
   return out;
+}
+
+std::string metric_label(std::string_view name, std::string_view value) {
+  return fmt::format("{}=\"{}\"", name, label_value(value));
+}
+
+std::string metric_number(double value) {
+  std::array<char, 32> text{};
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
 }
 
 }  // namespace bellwether

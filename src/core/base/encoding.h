@@ -64,5 +64,9 @@ std::string utf8_line(std::string_view text, std::size_t bytes_most);
 std::string label_text(std::string_view text);
 // The same as it stands between quotes on a page of metrics.
 std::string label_value(std::string_view text);
+// name="value"
+std::string metric_label(std::string_view name, std::string_view value);
+// The shortest text that reads back as the same number.
+std::string metric_number(double value);
 
 }  // namespace bellwether

@@ -8,6 +8,26 @@
 #include "core/base/bytes.h"
 
 namespace bellwether {
+namespace {
+
+bool is_below(std::string_view host, std::string_view domain) {
+  return host.size() > domain.size() && iequals(host.substr(host.size() - domain.size()), domain);
+}
+
+bool is_meant(std::string_view entry, std::string_view host) {
+  if (entry == "*" || iequals(entry, host)) return true;
+  return entry.starts_with('.') ? is_below(host, entry) : is_below(host, "." + std::string(entry));
+}
+
+}  // namespace
+
+const Proxy* Proxies::find(bool tls, std::string_view host) const {
+  const std::optional<Proxy>& one = tls ? https : http;
+  if (!one) return nullptr;
+  const bool direct =
+      std::any_of(except.begin(), except.end(), [host](const std::string& entry) { return is_meant(entry, host); });
+  return direct ? nullptr : &*one;
+}
 
 Result<HostPort> parse_host_port(std::string_view text, uint16_t default_port) {
   HostPort host{.host = {}, .port = default_port};

@@ -1,11 +1,13 @@
-// The address of a listener, as people write it: a name or an address, and a port.
+// The address of a listener, as people write it: a name or an address, and a port; and the proxies on the way to it.
 #pragma once
 
 #include <array>
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/result.h"
 
@@ -29,6 +31,25 @@ std::string_view without_place(const HostPort& place, std::string_view error);
 // "127.0.0.1", "::1" (without brackets), in the order of the net. IPv4 in its IPv6-mapped form, ::ffff:a.b.c.d.
 Result<std::array<uint8_t, 16>> parse_ip(std::string_view text);
 bool is_v4(const std::array<uint8_t, 16>& ip);
+
+// A proxy that requests go through (RFC 9110, section 3.7): http in absolute form, https in a tunnel.
+struct Proxy {
+  std::string host;  // a name or an address, without brackets
+  uint16_t port = 0;
+  std::string authorization;  // the value of Proxy-Authorization; empty: none. A secret
+  bool operator==(const Proxy&) const = default;
+};
+
+// The proxies by the target's scheme. None: a direct connection.
+struct Proxies {
+  std::optional<Proxy> http;
+  std::optional<Proxy> https;
+  std::vector<std::string> except;  // lower case: hosts with all below them, and domains, which begin with a dot;
+                                    // "*": all
+
+  // nullptr: straight to the server. Valid as long as this object stays where it is.
+  const Proxy* find(bool tls, std::string_view host) const;
+};
 
 // Names of hosts in letters beyond ASCII.
 

@@ -3,7 +3,6 @@
 #include <bit>
 #include <charconv>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "core/base/encoding.h"
 #include "core/message/description.h"

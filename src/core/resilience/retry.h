@@ -25,12 +25,6 @@ struct RetryPolicy {
   Jitter jitter = Jitter::kFull;
 };
 
-// The policies of the product.
-inline constexpr RetryPolicy kRegistration{3, Duration::millis(500)};
-inline constexpr RetryPolicy kProgress{2, Duration::millis(200)};
-inline constexpr RetryPolicy kDispatch{2, Duration::millis(300)};
-inline constexpr RetryPolicy kStateSync{3, Duration::millis(500)};
-
 // The end of a call, for the rule. A refusal is an answer: the peer is well and has decided, so the caller does not try
 // again and no breaker counts it. BUSY is an answer too: the work was accepted and waits.
 enum class Outcome : unsigned char { kAnswered, kBusy, kRefused, kFailed };

@@ -12,6 +12,8 @@ Instant Runtime::read_monotonic() {
 
 namespace {
 
+constexpr Duration kNoDescriptorPause = Duration::millis(50);
+
 class BootSleep {
  public:
   BootSleep(BootTimers& timers, Instant deadline, Cancellation* cancel)
@@ -55,6 +57,29 @@ task<bool> Runtime::sleep_until_boot(Instant deadline, Cancellation* cancel) {
   BootSleep sleep(boot_timers_, deadline, cancel);
   const bool slept = co_await sleep;
   co_return slept;
+}
+
+task<std::unique_ptr<Stream>> accept_next(Runtime& runtime, Listener& listener, Cancellation* cancel) {
+  while (cancel == nullptr || !cancel->cancelled()) {
+    auto stream = co_await listener.accept(cancel);
+    if (stream) co_return std::move(*stream);
+    if (stream.error().code != Errc::kCancelled) co_await runtime.sleep(kNoDescriptorPause, cancel);
+  }
+  co_return nullptr;
+}
+
+task<Errc> write_all(Stream& stream, Bytes bytes) {
+  while (!bytes.empty()) {
+    const Io io = stream.try_write(bytes);
+    if (io.kind == Io::Kind::kDone) {
+      bytes = bytes.subspan(io.count);
+      continue;
+    }
+    if (io.kind != Io::Kind::kWouldBlock) co_return io.kind == Io::Kind::kError ? io.error : Errc::kClosed;
+    const Errc waited = co_await stream.writable();
+    if (waited != Errc::kOk) co_return waited;
+  }
+  co_return Errc::kOk;
 }
 
 }  // namespace bellwether::runtime

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/base/check.h"
+#include "core/runtime/run_queue.h"
 
 namespace bellwether::runtime {
 namespace {
@@ -30,6 +31,14 @@ void* FramePool::refill(std::size_t size_class) {
   std::byte* memory = slabs.all.back().get();
   for (std::size_t i = 1; i < kSlabFrames; ++i) release(memory + i * size, size);
   return memory;
+}
+
+constinit thread_local RunQueue* RunQueue::local_ = nullptr;
+
+RunQueue& RunQueue::make_local() {
+  static thread_local RunQueue queue;
+  local_ = &queue;
+  return queue;
 }
 
 }  // namespace bellwether::runtime

@@ -1,6 +1,6 @@
-#include "core/web/request_guard.h"
-
 #include <gtest/gtest.h>
+
+#include "core/web/http_server.h"
 
 namespace bellwether::web {
 namespace {

@@ -1,6 +1,6 @@
-#include "election/store/doubt.h"
-
 #include <gtest/gtest.h>
+
+#include "election/store/lease_store.h"
 
 namespace bellwether::store {
 

@@ -24,7 +24,7 @@
 #include "jobs/client/client_format.h"
 #include "load/scenario/model.h"
 #include "load/scenario/parse.h"
-#include "load/script/lua/describe.h"
+#include "load/script/lua/lua_program.h"
 #include "load/script/native/build.h"
 #include "load/script/native/declarations.h"
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/base/check.h"
 #include "core/base/probe.h"
 #include "core/base/units.h"
 #include "jobs/dispatch/job_kernel.h"

@@ -61,20 +61,7 @@ constexpr Followers after(WorkflowState from) {
   return 0;
 }
 
-template <class State, std::size_t N>
-std::optional<State> named(const std::array<std::string_view, N>& names, std::string_view name) {
-  for (std::size_t i = 0; i < N; ++i) {
-    if (names[i] == name) return static_cast<State>(i);
-  }
-  return std::nullopt;
-}
-
 }  // namespace
-
-std::optional<JobState> job_state_named(std::string_view name) { return named<JobState>(kJobNames, name); }
-std::optional<WorkflowState> workflow_state_named(std::string_view name) {
-  return named<WorkflowState>(kWorkflowNames, name);
-}
 
 bool may_become(JobState from, JobState to) { return (after(from) >> static_cast<unsigned>(to) & 1) != 0; }
 bool may_become(WorkflowState from, WorkflowState to) { return (after(from) >> static_cast<unsigned>(to) & 1) != 0; }

@@ -85,10 +85,6 @@ using client::WorkflowState;
 inline constexpr std::size_t kJobStates = 11;
 inline constexpr std::size_t kWorkflowStates = 9;
 
-// The names of to_string(); nothing for other texts.
-std::optional<JobState> job_state_named(std::string_view name);
-std::optional<WorkflowState> workflow_state_named(std::string_view name);
-
 bool may_become(JobState from, JobState to);
 bool may_become(WorkflowState from, WorkflowState to);
 inline bool is_final(JobState state) { return has_ended(state); }

@@ -96,15 +96,5 @@ TEST(JobStates, a_workflow_whose_worker_died_is_assigned_again) {
   EXPECT_TRUE(workflow.over());
 }
 
-TEST(JobStates, have_names_both_ways) {
-  for (std::size_t i = 0; i < kJobStates; ++i) {
-    EXPECT_EQ(job_state_named(to_string(static_cast<JobState>(i))), static_cast<JobState>(i));
-  }
-  for (std::size_t i = 0; i < kWorkflowStates; ++i) {
-    EXPECT_EQ(workflow_state_named(to_string(static_cast<WorkflowState>(i))), static_cast<WorkflowState>(i));
-  }
-  EXPECT_EQ(job_state_named("done"), std::nullopt);
-}
-
 }  // namespace
 }  // namespace bellwether::dispatch

@@ -7,10 +7,12 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "bellwether/client_types.h"
+#include "core/base/enum_names.h"
 #include "core/resilience/backpressure.h"
 #include "core/resilience/extension.h"
 #include "jobs/dispatch/assignment.h"
@@ -454,8 +456,18 @@ struct Refusal {
   bool operator==(const Refusal&) const = default;
 };
 inline constexpr std::size_t kRefusalKinds = 9;
-std::string_view to_string(Refusal::Kind kind);
-Refusal refusal(Refusal::Kind kind, std::string why, Duration again_after = Duration::zero());
+inline std::string_view to_string(Refusal::Kind kind) {
+  static constexpr EnumNames<Refusal::Kind> kNames("not_owner", "not_leader", "stale", "busy", "unknown", "broken",
+                                                   "invalid", "unavailable", "conflict");
+  return kNames[kind];
+}
+inline Refusal refusal(Refusal::Kind kind, std::string why, Duration again_after = Duration::zero()) {
+  Refusal out;
+  out.kind = kind;
+  out.why = std::move(why);
+  out.again_after = again_after;
+  return out;
+}
 
 using JobMessage =
     std::variant<WorkerReport, WindowMessage, EndMessage, LiveMessage, Offer, BundleMessage, BeginMessage, StopMessage,

@@ -19,7 +19,6 @@
 #include "core/base/bytes.h"
 #include "core/base/check.h"
 #include "core/base/overloaded.h"
-#include "core/runtime/epoll/boot_clock.h"
 #include "core/runtime/epoll/epoll_runtime.h"
 #include "core/runtime/thread.h"
 #include "core/runtime/timers.h"

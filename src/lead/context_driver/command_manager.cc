@@ -1,6 +1,5 @@
 #include "lead/context_driver/command_manager.h"
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <fcntl.h>

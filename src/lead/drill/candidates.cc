@@ -12,8 +12,8 @@
 
 #include "core/base/bytes.h"
 #include "core/base/encoding.h"
-#include "core/runtime/epoll/boot_clock.h"
-#include "core/runtime/stream_io.h"
+#include "core/runtime/epoll/epoll_runtime.h"
+#include "core/runtime/runtime.h"
 #include "core/runtime/timers.h"
 #include "election/store/lease_store.h"
 #include "election/store/store_url.h"

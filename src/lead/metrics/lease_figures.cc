@@ -1,14 +1,12 @@
 #include "lead/metrics/lease_figures.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <limits>
 
 #include "core/base/bytes.h"
 #include "core/base/encoding.h"
-#include "core/runtime/epoll/boot_clock.h"
+#include "core/runtime/epoll/epoll_runtime.h"
 #include "core/runtime/thread.h"
 #include "core/runtime/timers.h"
 
@@ -185,16 +183,9 @@ LeaseSnapshot LeaseFigures::read(Instant now) const {
 
 namespace {
 
-std::string number(double value) {
-  std::array<char, 32> text{};
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), value);
-  return std::string(text.data(), end.ptr);
-}
-
 std::string labels(const LeaseSnapshot& key, const std::string& more = {}) {
-  std::string text = fmt::format("{{key=\"{}\"", label_value(key.key));
-  if (!key.loop.empty()) text += fmt::format(",loop=\"{}\"", label_value(key.loop));
-  return fmt::format("{}{}}}", text, more);
+  const std::string loop = key.loop.empty() ? "" : "," + metric_label("loop", key.loop);
+  return fmt::format("{{{}{}{}}}", metric_label("key", key.key), loop, more);
 }
 
 class Page {
@@ -210,7 +201,7 @@ class Page {
       if (!now) continue;
       if (!begun) begin(name, type, help);
       begun = true;
-      text_ += fmt::format("{}{} {}\n", name, labels(key), number(*now));
+      text_ += fmt::format("{}{} {}\n", name, labels(key), metric_number(*now));
     }
   }
   void histogram(std::string_view name, std::string_view help, WaitHistogram LeaseSnapshot::*which, bool loops_only) {
@@ -223,10 +214,10 @@ class Page {
       uint64_t sum = 0;
       for (std::size_t i = 0; i < WaitHistogram::kBounds.size(); ++i) {
         sum += waits.at_most[i];
-        bucket(name, key, number(WaitHistogram::kBounds[i]), sum);
+        bucket(name, key, metric_number(WaitHistogram::kBounds[i]), sum);
       }
       bucket(name, key, "+Inf", waits.count);
-      text_ += fmt::format("{}_sum{} {}\n", name, labels(key), number(waits.sum));
+      text_ += fmt::format("{}_sum{} {}\n", name, labels(key), metric_number(waits.sum));
       text_ += fmt::format("{}_count{} {}\n", name, labels(key), waits.count);
     }
   }

@@ -23,7 +23,7 @@
 #include <utility>
 
 #include "core/base/bytes.h"
-#include "core/runtime/epoll/boot_clock.h"
+#include "core/runtime/epoll/epoll_runtime.h"
 #include "core/runtime/timers.h"
 
 namespace bellwether::lead {

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/runtime/epoll/boot_clock.h"
+#include "core/runtime/epoll/epoll_runtime.h"
 #include "core/runtime/temporary_testing.h"
 #include "core/runtime/timers.h"
 

@@ -1,6 +1,6 @@
-#include "lead/web/lease_page.h"
-
 #include <gmock/gmock.h>
+
+#include "lead/web/lease_web.h"
 
 namespace bellwether::lead {
 namespace {

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "core/base/time.h"
-#include "load/metrics/retention.h"
 #include "load/metrics/window.h"
 #include "load/plan/plan.h"
 
@@ -64,7 +63,7 @@ class StepSeries {
   StepSeriesState state_;
 };
 
-// The scenario's own metrics over time, in the intervals of the run's series (load/metrics/retention.h): seconds, ten
+// The scenario's own metrics over time, in the intervals of the run's series (load/metrics/window.h): seconds, ten
 // seconds, minutes, and one interval of everything older.
 //
 // The figures of a interval, percentiles too, come from the merged windows of all its time. Each length of interval
@@ -133,7 +132,7 @@ class MetricSeries {
   std::vector<MetricFigure> archive_;
 };
 
-// A interval of the run, over all steps: one second, or several old ones that load/metrics/retention.h merges. Counts
+// A interval of the run, over all steps: one second, or several old ones that load/metrics/window.h merges. Counts
 // are their sum, gauges those of the last second, and percentiles those of the worst, so that a stall stays visible in
 // a run of any length.
 struct SeriesPoint {

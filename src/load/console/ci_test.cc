@@ -1,6 +1,6 @@
-#include "load/console/ci.h"
-
 #include <gtest/gtest.h>
+
+#include "load/console/view.h"
 
 namespace bellwether::console {
 namespace {

@@ -1,6 +1,5 @@
 // Collections of Postman, versions 2.0 and 2.1: a step for each request, with its folder as group.
 #include <algorithm>
-#include <array>
 
 #include "core/base/bytes.h"
 #include "core/base/encoding.h"

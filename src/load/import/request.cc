@@ -6,8 +6,8 @@
 
 #include "core/base/bytes.h"
 #include "core/base/encoding.h"
-#include "load/scenario/environment.h"
 #include "load/scenario/section.h"
+#include "load/scenario/sources.h"
 
 namespace bellwether::imports {
 namespace {

@@ -1,7 +1,6 @@
 #include "load/import/shell.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "core/base/encoding.h"
 #include "load/import/request.h"

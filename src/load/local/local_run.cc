@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/base/check.h"
 #include "core/runtime/scope.h"
 #include "load/aggregate/metric.h"
 #include "load/plan/context.h"

@@ -1,10 +1,9 @@
-#include "load/metrics/retention.h"
-
 #include <gtest/gtest.h>
 #include <map>
 #include <rapidcheck/gtest.h>
 
 #include "core/base/prng.h"
+#include "load/metrics/window.h"
 
 namespace bellwether::metrics {
 namespace {

@@ -3,8 +3,11 @@
 
 #include <map>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
+#include "core/base/check.h"
 #include "load/plan/load.h"
 #include "load/scenario/document.h"
 #include "load/scenario/sources.h"
@@ -63,6 +66,21 @@ struct TestSources : scenario::Sources {
 
   FakeOutside world;
 };
+
+// The plan of a scenario that must be right.
+inline Plan plan_from(TestSources& sources) {
+  auto plan = sources.load();
+  if (!plan) check(false, sources.errors().c_str());
+  return std::move(*plan);
+}
+inline Plan plan_from(const std::string& yaml) {
+  TestSources sources(yaml);
+  return plan_from(sources);
+}
+// A request of its first workflow.
+inline const HttpCall& call_of(const Plan& plan, std::size_t step) {
+  return std::get<HttpCall>(plan.workflows.at(0).steps.at(step).work);
+}
 
 // The template as a person would write it: {slot 0}, {vu}.
 inline std::string show(const Template& text) {

@@ -13,12 +13,12 @@
 #include <vector>
 
 #include "core/base/hash.h"
+#include "core/base/host_port.h"
 #include "core/base/time.h"
 #include "load/plan/json_path.h"
 #include "load/plan/modules.h"
 #include "load/plan/provision.h"
 #include "load/plan/request_settings.h"
-#include "load/plan/response_filter.h"
 #include "load/plan/schedule.h"
 #include "load/scenario/builtins.h"
 #include "load/scenario/statuses.h"

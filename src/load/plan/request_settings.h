@@ -1,5 +1,5 @@
-// Settings of requests that are constant during the run, as a scenario says them: TLS, repetition, proxies. They have
-// no templates.
+// What a scenario says of requests without templates: the settings that are constant during the run (TLS, repetition),
+// and which requests a threshold selects.
 #pragma once
 
 #include <cstdint>
@@ -43,19 +43,24 @@ struct Retry {
   std::vector<uint16_t> statuses;  // or one with such a status, failed or not
 };
 
-// A proxy that requests go through (RFC 9110, section 3.7): http in absolute form, https in a tunnel.
-struct Proxy {
-  std::string host;  // a name or an address, without brackets
-  uint16_t port = 0;
-  std::string authorization;  // the value of Proxy-Authorization; empty: none. A secret
-  bool operator==(const Proxy&) const = default;
+// Which requests a threshold selects by their response.
+struct ResponseFilter {
+  std::optional<uint16_t> status;  // 0: there was no response
+  std::optional<bool> expected;    // false: it counts as failed
+  bool takes_all() const { return !status && !expected; }
+  bool takes(int of_response, bool is_expected) const {
+    return (!status || *status == of_response) && (!expected || *expected == is_expected);
+  }
+  bool operator==(const ResponseFilter&) const = default;
 };
-
-// The proxies by the target's scheme. None: a direct connection.
-struct Proxies {
-  std::optional<Proxy> http;
-  std::optional<Proxy> https;
-  std::vector<std::string> except;  // lower case: hosts, and domains, which begin with a dot; "*": all
+// A time of a request.
+enum class RequestTime : uint8_t { kResponse, kService, kLookUp, kConnect, kTls, kSend, kWait, kReceive };
+// Requests of which one time is kept beside those of all requests of their step.
+struct Watch {
+  uint16_t step = 0;  // StepId
+  ResponseFilter filter;
+  RequestTime time = RequestTime::kResponse;
+  bool operator==(const Watch&) const = default;
 };
 
 }  // namespace bellwether::plan

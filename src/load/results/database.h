@@ -7,7 +7,7 @@
 
 #include "core/base/result.h"
 #include "load/codec/window_codec.h"
-#include "load/metrics/retention.h"
+#include "load/metrics/window.h"
 #include "load/plan/plan.h"
 #include "load/results/store.h"
 

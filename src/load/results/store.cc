@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "core/base/bytes.h"
-#include "core/base/check.h"
 #include "core/runtime/processes.h"
 #include "load/aggregate/totals.h"
 #include "load/codec/window_codec.h"

@@ -14,7 +14,6 @@
 
 #include "core/base/result.h"
 #include "core/base/time.h"
-#include "load/metrics/retention.h"
 #include "load/metrics/window.h"
 #include "load/plan/plan.h"
 

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "load/scenario/environment.h"
 #include "load/scenario/section.h"
+#include "load/scenario/sources.h"
 
 namespace bellwether::scenario {
 namespace {

@@ -10,8 +10,8 @@
 #include "core/base/time.h"
 #include "load/scenario/builtins.h"
 #include "load/scenario/document.h"
-#include "load/scenario/environment.h"
 #include "load/scenario/keys.h"
+#include "load/scenario/sources.h"
 
 namespace bellwether::scenario {
 

@@ -1,7 +1,9 @@
-// All inputs of a scenario. The rooms that read scenarios never touch the world themselves: their inputs come in here.
+// All inputs of a scenario, and the constants that come of them. The rooms that read scenarios never touch the world
+// themselves: their inputs come in here.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -89,5 +91,35 @@ struct Included {
 // Reads the scenario and its includes. Problems go to `diagnostics`, which learns the names of all files; empty when
 // the scenario file itself is unusable. REQUIRES sources.outside.
 std::optional<Included> read_with_includes(const Sources& sources, Diagnostics& diagnostics);
+
+// The constants of a scenario: its `env`, the environment variables that replace them, and --set, which beats both.
+
+// The outer syntax of templates: text with ${…} in it. The resolver decides the meaning of an expression.
+struct TemplatePart {
+  bool is_expression = false;
+  std::string text;  // of an expression: the text between ${ and }, without surrounding spaces
+};
+
+// Splits at ${…}; $${ stands for a literal ${. Error: an expression that is empty or not closed.
+Result<std::vector<TemplatePart>> split_template(std::string_view text);
+
+class Environment {
+ public:
+  // Resolves the `env` map of the file (null: none). Its values may mention environment variables, --set names and
+  // entries above them. A null entry has no default and must come from outside.
+  static Environment resolve(const Node* env, const Sources& sources, Diagnostics& diagnostics);
+
+  const std::string* find(std::string_view name) const;
+  // Whether the file's own `env` names it.
+  bool declares(std::string_view name) const;
+  std::vector<std::string_view> declared() const { return {declared_.begin(), declared_.end()}; }
+  std::vector<std::string_view> names() const;
+  // The text with every ${NAME} replaced. Error: a template that is no constant.
+  Result<std::string> fold(std::string_view text) const;
+
+ private:
+  std::map<std::string, std::string, std::less<>> values_;
+  std::vector<std::string> declared_;
+};
 
 }  // namespace bellwether::scenario

@@ -3,7 +3,7 @@
 #include "bellwether/workflow_abi.h"
 #include "core/signature/signature.h"
 #include "load/script/lua/lua_program.h"
-#include "load/script/native/native_program.h"
+#include "load/script/native/declarations.h"
 
 namespace bellwether::script {
 

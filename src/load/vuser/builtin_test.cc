@@ -1,13 +1,12 @@
 // What each built-in value of templates looks like, through the reader of templates and the renderer of requests.
 
-#include "load/plan/compile/builtin.h"
-
 #include <gtest/gtest.h>
 #include <map>
 #include <re2/re2.h>
 #include <set>
 #include <string>
 
+#include "load/plan/compile/scope.h"
 #include "load/vuser/render.h"
 
 namespace bellwether::vuser {

@@ -6,7 +6,7 @@
 #include "core/base/check.h"
 #include "core/http1/error_kind.h"
 #include "load/plan/feeder.h"
-#include "load/vuser/request_maker.h"
+#include "load/vuser/prepared_step.h"
 
 namespace bellwether::vuser {
 

@@ -23,8 +23,8 @@
 #include "load/metrics/window.h"
 #include "load/plan/plan.h"
 #include "load/vuser/evaluate.h"
+#include "load/vuser/prepared_step.h"
 #include "load/vuser/render.h"
-#include "load/vuser/request_maker.h"
 
 namespace bellwether::vuser {
 

@@ -4,7 +4,6 @@
 
 #include "core/base/bytes.h"
 #include "core/base/encoding.h"
-#include "core/base/units.h"
 #include "core/http1/error_kind.h"
 #include "core/runtime/scope.h"
 #include "load/vuser/body_readers.h"

@@ -18,7 +18,7 @@
 #include "core/runtime/cancellation.h"
 #include "core/runtime/runtime.h"
 #include "load/plan/plan.h"
-#include "load/vuser/request_maker.h"
+#include "load/vuser/prepared_step.h"
 
 namespace bellwether::vuser {
 

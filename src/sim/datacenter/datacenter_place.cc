@@ -19,7 +19,7 @@
 #include "jobs/dispatch/messages.h"
 #include "lead/roles/context_role.h"
 #include "sim/datacenter/sim_assignments.h"
-#include "sim/datacenter/sim_contexts.h"
+#include "sim/datacenter/sim_client.h"
 
 namespace bellwether::sim {
 

@@ -8,7 +8,6 @@
 #include "sim/datacenter/datacenter_checker.h"
 #include "sim/datacenter/sim_assignments.h"
 #include "sim/datacenter/sim_client.h"
-#include "sim/datacenter/sim_contexts.h"
 
 namespace bellwether::sim {
 namespace {

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <optional>
 #include <string_view>
-#include <utility>
 
 #include "core/base/units.h"
 #include "sim/datacenter/datacenter_stage.h"

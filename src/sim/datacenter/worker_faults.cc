@@ -1,7 +1,5 @@
 #include "sim/datacenter/worker_faults.h"
 
-#include <algorithm>
-
 #include "sim/datacenter/sim_assignments.h"
 
 namespace bellwether::sim {

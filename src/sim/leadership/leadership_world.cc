@@ -1,4 +1,3 @@
-#include "core/base/probe.h"
 #include "election/elector.h"
 #include "sim/all_worlds.h"
 #include "sim/group/kernel_world.h"

@@ -1,5 +1,4 @@
 #include "cluster/register/codec.h"
-#include "core/base/check.h"
 #include "core/base/overloaded.h"
 #include "core/base/probe.h"
 #include "sim/all_worlds.h"

@@ -7,7 +7,7 @@
 
 #include "cluster/wire/handshake.h"
 #include "cluster/wire/refusal.h"
-#include "core/runtime/stream_io.h"
+#include "core/runtime/runtime.h"
 #include "core/runtime/tls.h"
 
 namespace bellwether::link {

@@ -1,10 +1,9 @@
-#include "core/runtime/epoll/boot_clock.h"
-
 #include <dirent.h>
 #include <gmock/gmock.h>
 #include <string>
 #include <unistd.h>
 
+#include "core/runtime/epoll/epoll_runtime.h"
 #include "core/runtime/epoll/machine_texts.h"
 #include "core/runtime/scope.h"
 #include "core/runtime/stream_testing.h"

@@ -12,11 +12,11 @@
 #include <sys/random.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "core/runtime/epoll/blocking_pool.h"
-#include "core/runtime/epoll/boot_clock.h"
-#include "core/runtime/epoll/direct_calls.h"
 #include "core/runtime/epoll/files.h"
 #include "core/runtime/epoll/machine_texts.h"
 #include "core/runtime/epoll/resolver.h"
@@ -163,7 +163,9 @@ int EpollRuntime::wait_until(Instant next, epoll_event* events, int most) {
   const int64_t ns = next > now_ ? (next - now_).ns() : 0;
   if (!coarse_wait_) {
     const timespec timeout{ns / 1'000'000'000, ns % 1'000'000'000};
-    const int count = direct::epoll_wait(epoll_fd_, events, most, next == Instant::never() ? nullptr : &timeout);
+    // Direct, as the calls in stream.cc. nullptr: as long as it takes.
+    const timespec* const limit = next == Instant::never() ? nullptr : &timeout;
+    const auto count = static_cast<int>(::syscall(SYS_epoll_pwait2, epoll_fd_, events, most, limit, nullptr, 0));
     if (count >= 0 || errno != ENOSYS) return count;
     coarse_wait_ = true;  // a kernel before 5.11, or an imitation
   }
@@ -360,6 +362,38 @@ task<int> Signals::next(Cancellation* cancel) {
     source_->arrived.reset();
     co_await source_->arrived.wait();
   }
+}
+
+Result<std::unique_ptr<BootClock>> BootClock::create(BootTimers& timers) {
+  const int fd = ::timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
+  if (fd < 0) return fail_errno(errno, "creating the event loop's timer");
+  return std::unique_ptr<BootClock>(new BootClock(timers, fd));
+}
+
+BootClock::~BootClock() { ::close(fd_); }
+
+Instant BootClock::now() {
+  timespec t{};
+  clock_gettime(CLOCK_BOOTTIME, &t);
+  return Instant::from_ns(t.tv_sec * 1'000'000'000 + t.tv_nsec);
+}
+
+void BootClock::prepare_wait() {
+  const Instant next = timers_.next_deadline();
+  if (next >= set_to_) return;
+  // A time of zero would switch the timer off, and the clock began at zero.
+  const int64_t ns = next.ns() > 0 ? next.ns() : 1;
+  itimerspec when{};
+  when.it_value = {ns / 1'000'000'000, ns % 1'000'000'000};
+  check(::timerfd_settime(fd_, TFD_TIMER_ABSTIME, &when, nullptr) == 0, "a timer can be set to any time");
+  set_to_ = next;
+}
+
+void BootClock::on_events(uint32_t) {
+  uint64_t count = 0;
+  [[maybe_unused]] const ssize_t n = ::read(fd_, &count, sizeof count);
+  set_to_ = Instant::never();
+  timers_.advance(now());
 }
 
 }  // namespace bellwether::runtime

@@ -1,4 +1,4 @@
-// The runtime of the real world: one epoll loop on the calling thread, and the signals of the process.
+// The runtime of the real world: one epoll loop on the calling thread, its boot clock, and the signals of the process.
 #pragma once
 
 #include <initializer_list>
@@ -11,7 +11,6 @@ struct epoll_event;
 namespace bellwether::runtime {
 
 class BlockingPool;
-class BootClock;
 class Orphans;
 class Resolver;
 
@@ -20,6 +19,29 @@ class EventSource {
  public:
   virtual ~EventSource() = default;
   virtual void on_events(uint32_t epoll_events) = 0;
+};
+
+// The one descriptor that wakes a loop at the earliest deadline of its boot timers, even if the machine slept in
+// between.
+class BootClock final : public EventSource {
+ public:
+  // `timers` outlives it. Fails when the process is out of descriptors.
+  static Result<std::unique_ptr<BootClock>> create(BootTimers& timers);
+  ~BootClock() override;
+
+  // CLOCK_BOOTTIME, read now: for code that acts without a runtime too, such as the guardian of a command.
+  static Instant now();
+  int descriptor() const { return fd_; }
+  // Before each wait of the loop: makes sure that it ends at the next deadline. Costs nothing when that is no earlier
+  // than before; the loop is then woken once for nothing.
+  void prepare_wait();
+  void on_events(uint32_t epoll_events) override;
+
+ private:
+  BootClock(BootTimers& timers, int fd) : timers_(timers), fd_(fd) {}
+  BootTimers& timers_;
+  int fd_;
+  Instant set_to_ = Instant::never();
 };
 
 // A connected TCP socket.

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "core/base/units.h"
-#include "core/runtime/stream_io.h"
+#include "core/runtime/runtime.h"
 
 namespace bellwether::runtime {
 

@@ -14,8 +14,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/base/check.h"
-
 namespace bellwether::runtime {
 namespace {
 

@@ -8,7 +8,6 @@
 #include "core/base/bytes.h"
 #include "core/runtime/cancellation.h"
 #include "core/runtime/event.h"
-#include "election/store/dial.h"
 #include "election/store/postgres/postgres_store.h"
 
 namespace bellwether::store {

@@ -5,7 +5,7 @@
 // Possible losses, and their detection:
 // - A standby is promoted without the last commits, or a state is restored from a copy: this begins another timeline,
 //   which each row names. Earlier records are in doubt until their holders have renewed them.
-// - The table is dropped or the database recreated: the marker row is gone (doubt.h).
+// - The table is dropped or the database recreated: the marker row is gone (lease_store.h).
 // With several hosts in the URL, we use the first that is no standby. While two servers act as the primary, two holders
 // are possible, as with Redis: use synchronous replication and a fence, or etcd.
 #pragma once
@@ -18,7 +18,6 @@
 
 #include "core/base/result.h"
 #include "core/runtime/event.h"
-#include "election/store/doubt.h"
 #include "election/store/lease_store.h"
 #include "election/store/postgres/pg_pool.h"
 

@@ -13,7 +13,7 @@
 #include "core/runtime/event.h"
 #include "election/lease_record.h"
 #include "election/store/dial.h"
-#include "election/store/doubt.h"
+#include "election/store/lease_store.h"
 #include "election/store/redis/redis_link.h"
 #include "election/store/redis/redis_reply.h"
 

@@ -12,7 +12,8 @@
 //     another version, so that candidates begin to wait anew). A free key may be taken one lease later, with an epoch
 //     from the clock, above all earlier ones.
 //   - Everything is lost (restart without data, FLUSHALL): the marker is gone. Absent keys are in doubt then, and for
-//     kDoubtFor (doubt.h) after, which is longer than any lease; epochs begin at the marker's time in milliseconds.
+//     kDoubtFor (lease_store.h) after, which is longer than any lease; epochs begin at the marker's time in
+//     milliseconds.
 //   - A hash is deleted by hand: only processes that saw a greater epoch notice (the floor of the Elector).
 //   - A replica is promoted while the old primary still serves: clients of the old one continue there. Two servers, two
 //     holders: only a resource that checks epochs is safe. Use one Redis that writes its disk before it answers

@@ -6,7 +6,7 @@
 
 #include "core/base/bytes.h"
 #include "core/runtime/event.h"
-#include "core/runtime/stream_io.h"
+#include "core/runtime/runtime.h"
 #include "election/store/dial.h"
 #include "election/store/turns.h"
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "core/base/check.h"
 #include "core/base/encoding.h"
 #include "core/message/describe.h"
 #include "jobs/dispatch/assignment.h"

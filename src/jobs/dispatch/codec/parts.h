@@ -8,10 +8,12 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/encoding.h"
 #include "core/base/time.h"
 #include "core/message/describe.h"
 #include "jobs/dispatch/assignment.h"
 #include "jobs/dispatch/codec/bundle_codec.h"
+#include "jobs/dispatch/job_record.h"
 #include "jobs/dispatch/messages.h"
 #include "load/codec/window_codec.h"
 #include "load/plan/context.h"
@@ -21,7 +23,16 @@ namespace bellwether::dispatch {
 
 // Makes a text for people fit to send: without terminal control, at most kMaxTextBytes, cut between two characters. A
 // text that fits stays as it is.
-std::string fit_text(std::string_view text);
+inline std::string fit_text(std::string_view text) {
+  // The rest is ignored: printable() makes a text at most half as long.
+  std::string out = printable(text.substr(0, kMaxTextBytes * 2 + 2));
+  if (out.size() <= kMaxTextBytes) return out;
+  const auto is_inside_letter = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; };
+  std::size_t end = kMaxTextBytes;
+  for (int i = 0; i < 3 && is_inside_letter(out[end]); ++i) --end;
+  out.resize(end);
+  return out;
+}
 
 // Reads untrusted values within their bounds. It goes on after a wrong value and remembers the first one: the caller
 // checks once, at the end.
@@ -34,10 +45,23 @@ class FieldReader {
   }
 
   std::string text(const std::string& from) { return fit_text(from); }
-  uint16_t workflow(uint32_t from);
-
-  Duration span(int64_t ns);         // never negative
-  WallTime moment(int64_t unix_ns);  // 0: not yet
+  uint16_t workflow(uint32_t from) {
+    if (from < kMaxWorkflows) return static_cast<uint16_t>(from);
+    refuse("an impossible workflow");
+    return 0;
+  }
+  // Never negative.
+  Duration span(int64_t ns) {
+    if (ns >= 0 && ns <= kLongestSpan.ns()) return Duration::nanos(ns);
+    refuse("an impossible duration");
+    return {};
+  }
+  // 0: not yet.
+  WallTime moment(int64_t unix_ns) {
+    if (unix_ns >= 0 && unix_ns <= kLatestTime.unix_ns) return WallTime{unix_ns};
+    refuse("an impossible time");
+    return {};
+  }
 
   // One of `values` that are numbered from 0.
   template <class Value>

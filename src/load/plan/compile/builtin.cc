@@ -1,5 +1,3 @@
-#include "load/plan/compile/builtin.h"
-
 #include <algorithm>
 #include <charconv>
 #include <memory>
@@ -7,6 +5,7 @@
 #include <vector>
 
 #include "core/base/bytes.h"
+#include "load/plan/compile/scope.h"
 #include "load/scenario/section.h"
 
 namespace bellwether::plan {

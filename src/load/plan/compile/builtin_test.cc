@@ -1,10 +1,9 @@
-#include "load/plan/compile/builtin.h"
-
 #include <fstream>
 #include <gtest/gtest.h>
 #include <string>
 #include <vector>
 
+#include "load/plan/compile/scope.h"
 #include "load/plan/load_testing.h"
 #include "load/scenario/section.h"
 

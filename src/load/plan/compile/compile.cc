@@ -9,7 +9,6 @@
 #include "load/plan/compile/dag.h"
 #include "load/plan/compile/scope.h"
 #include "load/plan/compile/template.h"
-#include "load/plan/compile/url.h"
 #include "load/plan/context.h"
 #include "load/plan/metric.h"
 #include "load/plan/plan.h"

@@ -9,8 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "load/plan/compile/compile_data.h"
+#include "core/base/result.h"
 #include "load/plan/compile/dag.h"
+#include "load/plan/compile/scope.h"
 #include "load/plan/compile/template.h"
 #include "load/plan/plan.h"
 #include "load/scenario/model.h"
@@ -73,5 +74,29 @@ Extract compile_extract(const scenario::Extraction& extraction, SlotId slot, sce
 // The plan is of use only if `reading.diagnostics` has no report. Faulty workflows are compiled, too, for their
 // independent errors.
 Plan compile(const scenario::Scenario& source, const scenario::Sources& sources, scenario::Reading& reading);
+
+// Certificates in PEM form, for the checks of a plan.
+
+// Whether the text has at least the beginning of a certificate in it. Its use shows whether it is valid.
+bool holds_certificate(std::string_view pem);
+// Whether the text has the beginning of a private key in it that no passphrase encrypts.
+bool holds_plain_key(std::string_view pem);
+// Whether the first certificate of a text and the key of another make a pair. kInvalid: why not.
+Status check_pair(std::string_view certificate_pem, std::string_view key_pem);
+
+// From the URL of a step to a complete, absolute URL.
+
+// Puts `base` before a URL without scheme (with exactly one / between them), drops the fragment, adds the / of an empty
+// path and percent-encodes forbidden characters. Error: no http:// or https://, no or an impossible host.
+Status complete_url(Template& url, std::string_view base);
+
+// Appends ?name=value or &name=value. REQUIRES a completed URL.
+void append_query(Template& url, const Template& name, const Template& value);
+
+// The value of the key `hosts`: IP or IP:PORT. Error: kInvalid.
+Result<HostPlace> parse_host_place(std::string_view host, std::string_view place);
+
+// The value of the key `local_ips`, added to `out`: IP, IP-IP or IP/BITS, several with commas. Error: kInvalid.
+Status parse_local_ips(std::string_view text, std::vector<IpRange>& out);
 
 }  // namespace bellwether::plan

@@ -6,7 +6,6 @@
 #include <re2/re2.h>
 #include <string_view>
 
-#include "core/base/bytes.h"
 #include "core/base/overloaded.h"
 #include "core/base/result.h"
 #include "core/base/units.h"

@@ -1,9 +1,8 @@
-#include "load/plan/compile/compile_data.h"
-
 #include <algorithm>
 
 #include "core/base/encoding.h"
 #include "core/base/units.h"
+#include "load/plan/compile/scope.h"
 #include "load/plan/json_path.h"
 #include "load/scenario/bundle.h"
 

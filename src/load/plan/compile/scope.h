@@ -1,21 +1,62 @@
-// The meanings of ${…} in one workflow: constants, built-in values, and values of earlier steps.
+// The meanings of ${…} in one workflow: constants, built-in values, fields of data, and values of earlier steps.
 #pragma once
 
 #include <map>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
 #include <vector>
 
-#include "load/plan/compile/builtin.h"
-#include "load/plan/compile/compile_data.h"
 #include "load/plan/compile/dag.h"
+#include "load/plan/feeder.h"
 #include "load/plan/plan.h"
+#include "load/scenario/document.h"
 #include "load/scenario/model.h"
 #include "load/scenario/section.h"
+#include "load/scenario/sources.h"
 
 namespace bellwether::plan {
+
+// The files of data of a scenario, read and made ready for all of its workflows.
+
+struct DataSource {
+  const scenario::Feeder* source = nullptr;  // never null, of the scenario
+  std::shared_ptr<const Feeder> rows;        // null: elsewhere, or unusable and reported
+  bool elsewhere = false;                    // scenario::kElsewhere
+};
+
+// In the order of the scenario. Reports unreadable files, and names that are already in use.
+std::vector<DataSource> compile_data(const scenario::Scenario& source, const scenario::Sources& sources,
+                                     scenario::Reading& reading);
+
+// The field of a row that `part` names: a column of CSV, else the path of a member (address.city, items[0]). The caller
+// sets its slot. Error: no such field.
+tl::expected<RowField, scenario::Diagnostics::Problem> field_of(const DataSource& data, std::string_view part);
+
+// The problem of a workflow of up to `vus` users that takes rows of `data`; empty: the rows suffice.
+std::optional<scenario::Diagnostics::Problem> too_few_rows(const DataSource& data, const std::string& workflow,
+                                                           uint32_t vus);
+
+// The values that every template can mention: ${vu}, ${uuid}, ${random(1, 10)}, ${fake.city}.
+
+// Empty when the expression neither begins with the name of a built-in value nor calls a function. A problem when the
+// name is unknown or the arguments are wrong. Texts to choose from are not escaped yet (TemplateMaker does).
+std::optional<tl::expected<Piece, scenario::Diagnostics::Problem>> parse_builtin(std::string_view expression);
+
+// A call of a function of values: ${hash.sha256(user, ':', password)}.
+struct TransformCall {
+  struct Argument {
+    std::string text;  // an expression, or a text that stood in quotes
+    bool is_text = false;
+  };
+  const scenario::TransformEntry* entry = nullptr;
+  std::vector<Argument> arguments;
+};
+// Empty when the expression calls none. A problem when its arguments cannot be read.
+std::optional<tl::expected<TransformCall, scenario::Diagnostics::Problem>> parse_transform(std::string_view expression);
 
 // The moment of an iteration at which a template is rendered: the begin or the end of a step. With the number of steps:
 // the end of the iteration.

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "core/base/encoding.h"
-#include "load/scenario/environment.h"
+#include "load/scenario/sources.h"
 
 namespace bellwether::plan {
 namespace {

@@ -9,9 +9,9 @@
 #include "load/plan/compile/scope.h"
 #include "load/plan/plan.h"
 #include "load/scenario/document.h"
-#include "load/scenario/environment.h"
 #include "load/scenario/model.h"
 #include "load/scenario/section.h"
+#include "load/scenario/sources.h"
 
 namespace bellwether::plan {
 

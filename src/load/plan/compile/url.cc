@@ -1,10 +1,9 @@
-#include "load/plan/compile/url.h"
-
 #include <algorithm>
 
 #include "core/base/bytes.h"
 #include "core/base/encoding.h"
 #include "core/base/host_port.h"
+#include "load/plan/compile/compile.h"
 #include "load/plan/compile/template.h"
 
 namespace bellwether::plan {

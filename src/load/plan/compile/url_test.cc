@@ -1,7 +1,6 @@
-#include "load/plan/compile/url.h"
-
 #include <gtest/gtest.h>
 
+#include "load/plan/compile/compile.h"
 #include "load/plan/compile/template.h"
 #include "load/plan/load_testing.h"
 

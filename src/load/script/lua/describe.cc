@@ -1,4 +1,3 @@
-#include "load/script/lua/describe.h"
 
 #include <algorithm>
 #include <cmath>

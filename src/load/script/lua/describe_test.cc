@@ -1,6 +1,6 @@
-#include "load/script/lua/describe.h"
-
 #include <gmock/gmock.h>
+
+#include "load/script/lua/lua_program.h"
 
 namespace bellwether::script::lua {
 namespace {

@@ -1,4 +1,4 @@
-// The declarations of a compiled workflow, and their text as a scenario.
+// Compiled workflows: loaded into this process, described as the text of a scenario, and run on a load thread.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,8 @@
 
 #include "bellwether/workflow_abi.h"
 #include "core/base/result.h"
+#include "load/plan/plan.h"
+#include "load/vuser/program.h"
 
 namespace bellwether::script::native {
 
@@ -68,5 +70,8 @@ struct Described {
 // Loads the program, which runs its code outside of functions. `file`: the file whose functions the steps shall call.
 // Errors as of Library::open().
 Result<Described> describe(std::string_view artifact, const std::string& file);
+
+// A compiled workflow on one load thread. Errors as of Library::open().
+Result<std::unique_ptr<vuser::Program>> load(const plan::Program& program);
 
 }  // namespace bellwether::script::native

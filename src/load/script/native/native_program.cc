@@ -1,4 +1,3 @@
-#include "load/script/native/native_program.h"
 
 #include <deque>
 #include <string>
