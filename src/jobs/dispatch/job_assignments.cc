@@ -203,11 +203,13 @@ void JobKernel::begin_assignment(Instant now, AssignmentRecord& assignment, JobE
     one.base_second = static_cast<uint64_t>((book_.elapsed(now) + Duration::seconds(1)).ns() / 1'000'000'000);
     clock = book_.clock_of(assignment.workflow);
   }
+  // The order of an owner before did not arrive: the losses up to that begin are in the record.
+  const Duration since = assignment.streams ? seconds(assignment.from) : Duration::zero();
   assignment.from = one.base_second;
   if (resumes && !once) {
     assignment.from += static_cast<uint64_t>((now - planned).ns() / 1'000'000'000);
     assignment.rows = book_.rows_before(now, assignment);
-    book_.write_losses(assignment.workflow, parts_of(assignment.parts), book_.elapsed(now));
+    book_.write_losses(assignment.workflow, parts_of(assignment.parts), book_.elapsed(now), since);
     book_.add_event(now, "assignment_moved",
                     fmt::format("worker '{}' continues {} of {} parts of '{}'", assignment.worker,
                                 assignment.parts.count, assignment.parts.of, spec_[assignment.workflow].name));

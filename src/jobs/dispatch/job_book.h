@@ -206,8 +206,8 @@ struct JobBook {
   void add_loss(uint16_t workflow, const std::string& how, uint32_t parts, Duration from, Duration to);
   // Records as lost the time of these parts from the loss of their last assignment (or from the workflow's begin, if
   // none is known to have begun) until `until`. A part that runs once begins whenever a worker runs it; for counted
-  // iterations time is no loss: lose_iterations() has recorded them.
-  void write_losses(uint16_t workflow, const std::vector<uint32_t>& parts, Duration until);
+  // iterations time is no loss: lose_iterations() has recorded them. What was lost before `after` is in the record.
+  void write_losses(uint16_t workflow, const std::vector<uint32_t>& parts, Duration until, Duration after = {});
   // No worker will run these parts any more.
   void lose_gaps(uint16_t workflow, const std::vector<uint32_t>& parts, Duration until);
   void lose_iterations(Instant now, AssignmentRecord& assignment);
