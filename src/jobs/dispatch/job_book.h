@@ -174,6 +174,8 @@ struct JobBook {
   Duration elapsed(Instant now) const;
   // The end of the last assignment that has ended.
   Instant end_of_last() const;
+  // When its owner stopped it; at the latest the planned end of its workflow.
+  Duration stopped_at(const AssignmentRecord& assignment);
   // The workers have told a new owner the clock of the run, or it waits for them no more: early_events and early_rests
   // get their times by that clock.
   void settle_clock();
