@@ -202,11 +202,13 @@ void JobKernel::begin_assignment(Instant now, AssignmentRecord& assignment, JobE
     one.base_second = static_cast<uint64_t>((book_.elapsed(now) + Duration::seconds(1)).ns() / 1'000'000'000);
     clock = book_.clock_of(assignment.workflow);
   }
+  // The order of an owner before did not arrive: the losses up to that begin are in the record.
+  const Duration since = assignment.streams ? seconds(assignment.from) : Duration::zero();
   assignment.from = one.base_second;
   if (resumes && !once) {
     assignment.from += static_cast<uint64_t>((now - planned).ns() / 1'000'000'000);
     assignment.rows = book_.rows_before(now, assignment);
-    book_.write_losses(assignment.workflow, parts_of(assignment.parts), book_.elapsed(now));
+    book_.write_losses(assignment.workflow, parts_of(assignment.parts), book_.elapsed(now), since);
     book_.add_event(now, "assignment_moved",
                     fmt::format("worker '{}' continues {} of {} parts of '{}'", assignment.worker,
                                 assignment.parts.count, assignment.parts.of, spec_[assignment.workflow].name));
@@ -297,25 +299,31 @@ void JobKernel::finish(Instant now, AssignmentRecord& assignment, JobEffects& ou
   if (book_.adopting) return;  // adopted() finishes it, when the clock of the run is certain
   const AssignmentId id = assignment.id;
   const uint16_t workflow = assignment.workflow;
-  const bool was_stopped = assignment.state == AssignmentState::kStopping;
+  const WorkflowRecord& one = record_.workflows[workflow];
+  const Duration base = seconds(one.base_second);
+  // An eviction is no stop: others go on with its parts, however it ends.
+  const bool was_stopped =
+      assignment.state == AssignmentState::kStopping && (book_.is_stopped(workflow) || is_final(one.state));
+  const Instant since = book_.since[id];
   const AssignmentEnd end = *assignment.end;
   book_.set(now, assignment, AssignmentState::kEnded);
+  if (was_stopped) book_.since[id] = since;  // it was to run until then
   if (assignment.streams) out.push_back(job_effect::CloseStream{assignment.id});
   if (book_.had_ended.contains(id)) return;
   const std::string whose = fmt::format("worker '{}', workflow '{}'", assignment.worker, spec_[workflow].name);
   // An unrecorded stop counts as leaving, too: its owner died before it recorded the stop.
-  const bool unasked = end.outcome == AssignmentOutcome::kStopped && !book_.is_stopped(workflow) &&
-                       !is_final(record_.workflows[workflow].state);
+  const bool unasked =
+      end.outcome == AssignmentOutcome::kStopped && !book_.is_stopped(workflow) && !is_final(one.state);
   const bool left = end.outcome == AssignmentOutcome::kLeft || unasked;
   if (assignment.handed_over && pool_.is_leaving(assignment)) {
     book_.add_event(now, "worker_left", whose + ": the worker leaves the cluster and has handed over");
   }
   if ((end.outcome == AssignmentOutcome::kIsolated || left) && assignment.handed_over) {
-    const Duration ran = seconds(record_.workflows[workflow].base_second) + end.ran;
+    const Duration ran = base + end.ran;
     if (ran < assignment.lost_from)
       book_.add_loss(workflow, book_.how_lost(assignment), assignment.parts.count, ran, assignment.lost_from);
   } else if ((end.outcome == AssignmentOutcome::kIsolated || left) && !was_stopped) {
-    assignment.lost_from = seconds(record_.workflows[workflow].base_second) + end.ran;
+    assignment.lost_from = base + end.ran;
     if (left) {
       pool_.exclude(now, assignment);
       book_.add_event(now, "worker_left",
@@ -332,6 +340,8 @@ void JobKernel::finish(Instant now, AssignmentRecord& assignment, JobEffects& ou
     if (end.outcome == AssignmentOutcome::kLost)
       book_.add_event(now, "assignment_lost", fmt::format("{}: {}", whose, end.detail));
     lose(now, assignment, end.detail, out);
+  } else if (end.outcome == AssignmentOutcome::kIsolated || left || lost_its_process(assignment)) {
+    lose_until_stop(assignment, lost_its_process(assignment) ? book_.reported_until(assignment) : base + end.ran);
   } else if (end.outcome == AssignmentOutcome::kOvertime) {
     book_.add_event(now, "assignment_overtime", whose + " exceeded its time limit");
     book_.fail_workflow(now, workflow, WorkflowState::kTimedOut, "exceeded its time limit", out);
@@ -343,9 +353,10 @@ void JobKernel::finish(Instant now, AssignmentRecord& assignment, JobEffects& ou
     if (assignment.streams && !was_stopped) {
       // The seconds that it had not reported at its end.
       const Duration from = book_.reported_until(assignment);
-      book_.add_loss(workflow, fmt::format("worker '{}' lost its process", assignment.worker), assignment.parts.count,
-                     from, std::max(from, std::min(book_.elapsed(now), from + Duration::seconds(1))));
+      book_.add_loss(workflow, book_.how_lost(assignment), assignment.parts.count, from,
+                     std::max(from, std::min(book_.elapsed(now), from + Duration::seconds(1))));
     }
+    if (assignment.streams && was_stopped) lose_until_stop(assignment, book_.reported_until(assignment));
     if (!was_stopped) book_.fail_workflow(now, workflow, WorkflowState::kFailed, fmt::format("{} {}", whose, why), out);
   } else if (end.outcome == AssignmentOutcome::kAborted && !record_.stop) {
     stop(now,
@@ -359,6 +370,14 @@ void JobKernel::finish(Instant now, AssignmentRecord& assignment, JobEffects& ou
   AssignmentRecord& ended = *book_.find(id);
   const bool goes_on = !ended.handed_over && ended.state == AssignmentState::kEnded;
   if (goes_on && !book_.followers_of(id).empty()) moves_.call_off(now, ended, {}, out);
+}
+
+// Its load ended at `from`, and its owner stopped it later: nobody goes on with it.
+void JobKernel::lose_until_stop(const AssignmentRecord& assignment, Duration from) {
+  if (spec_[assignment.workflow].counted) return;
+  const Duration stopped = book_.stopped_at(assignment);
+  const Duration to = assignment.handed_over ? std::min(stopped, assignment.lost_from) : stopped;
+  if (from < to) book_.add_loss(assignment.workflow, book_.how_lost(assignment), assignment.parts.count, from, to);
 }
 
 void JobKernel::evicted(Instant now, AssignmentId id, const std::string& why, JobEffects& out) {
@@ -411,13 +430,11 @@ void JobKernel::lose(Instant now, AssignmentRecord& assignment, const std::strin
   if (assignment.streams) book_.lose_iterations(now, assignment);
   if (assignment.streams && spec_[assignment.workflow].takes_rows)
     assignment.rows = book_.rows_by(assignment, book_.ran_until(now, assignment));
-  const Duration base = seconds(one.base_second);
-  const Duration stopped =
-      std::min(book_.elapsed(book_.since[assignment.id]), base + spec_[assignment.workflow].length);
+  const Duration stopped = book_.stopped_at(assignment);
   book_.set(now, assignment, AssignmentState::kGone);
   if (is_final(one.state) && assignment.streams) {
     // Some of its seconds, up to its end or that of its workflow, had not arrived.
-    const Duration until = assignment.end ? base + assignment.end->ran : stopped;
+    const Duration until = assignment.end ? std::min(seconds(one.base_second) + assignment.end->ran, stopped) : stopped;
     if (until > assignment.lost_from) book_.write_losses(assignment.workflow, parts_of(assignment.parts), until);
   }
   if (!one.begun || is_final(one.state)) return;

@@ -141,6 +141,12 @@ Instant JobBook::end_of_last() const {
   return last;
 }
 
+Duration JobBook::stopped_at(const AssignmentRecord& assignment) {
+  const Duration planned =
+      seconds(record.workflows[assignment.workflow].base_second) + spec[assignment.workflow].length;
+  return std::min(elapsed(since[assignment.id]), planned);
+}
+
 void JobBook::settle_clock() {
   adopting = false;
   auto event = record.events.end() - std::ssize(early_events);

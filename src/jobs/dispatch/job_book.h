@@ -174,6 +174,8 @@ struct JobBook {
   Duration elapsed(Instant now) const;
   // The end of the last assignment that has ended.
   Instant end_of_last() const;
+  // When its owner stopped it; at the latest the planned end of its workflow.
+  Duration stopped_at(const AssignmentRecord& assignment);
   // The workers have told a new owner the clock of the run, or it waits for them no more: early_events and early_rests
   // get their times by that clock.
   void settle_clock();
@@ -206,8 +208,8 @@ struct JobBook {
   void add_loss(uint16_t workflow, const std::string& how, uint32_t parts, Duration from, Duration to);
   // Records as lost the time of these parts from the loss of their last assignment (or from the workflow's begin, if
   // none is known to have begun) until `until`. A part that runs once begins whenever a worker runs it; for counted
-  // iterations time is no loss: lose_iterations() has recorded them.
-  void write_losses(uint16_t workflow, const std::vector<uint32_t>& parts, Duration until);
+  // iterations time is no loss: lose_iterations() has recorded them. What was lost before `after` is in the record.
+  void write_losses(uint16_t workflow, const std::vector<uint32_t>& parts, Duration until, Duration after = {});
   // No worker will run these parts any more.
   void lose_gaps(uint16_t workflow, const std::vector<uint32_t>& parts, Duration until);
   void lose_iterations(Instant now, AssignmentRecord& assignment);

@@ -203,6 +203,7 @@ class JobKernel {
     return book_.adopting && (lost_early_.contains(assignment.id) || book_.has_all_of(assignment));
   }
   void finish(Instant now, AssignmentRecord& assignment, JobEffects& out);
+  void lose_until_stop(const AssignmentRecord& assignment, Duration from);
 
   // --- job_kernel.cc: workers that are gone
   void look_at_fence(Instant now, JobEffects& out);

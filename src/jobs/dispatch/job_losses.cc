@@ -54,8 +54,10 @@ uint32_t JobBook::succeeded(const AssignmentRecord& assignment) const {
 
 std::string JobBook::how_lost(const AssignmentRecord& assignment) {
   const bool left = assignment.end && assignment.end->outcome == AssignmentOutcome::kLeft;
+  const bool failed = assignment.end && is_failure(assignment.end->outcome);
   return fmt::format("worker '{}' {}", assignment.worker,
                      left                           ? "left"
+                     : failed                       ? "lost its process"
                      : lost_its_process(assignment) ? "lost the process of an assignment"
                                                     : "was lost");
 }
@@ -95,7 +97,7 @@ const AssignmentRecord* JobBook::last_of(uint16_t workflow, uint32_t part) const
   return last;
 }
 
-void JobBook::write_losses(uint16_t workflow, const std::vector<uint32_t>& parts, Duration until) {
+void JobBook::write_losses(uint16_t workflow, const std::vector<uint32_t>& parts, Duration until, Duration after) {
   if (spec[workflow].counted) return;
   const bool once = spec[workflow].length == Duration::zero();
   const Duration begin = seconds(record.workflows[workflow].base_second);
@@ -103,8 +105,8 @@ void JobBook::write_losses(uint16_t workflow, const std::vector<uint32_t>& parts
   for (const uint32_t part : parts) {
     const AssignmentRecord* const last = last_of(workflow, part);
     if (last == nullptr && once) continue;
-    ++lost[last == nullptr ? std::pair(begin, std::string("no worker had started it"))
-                           : std::pair(last->lost_from, how_lost(*last))];
+    ++lost[last == nullptr ? std::pair(std::max(begin, after), std::string("no worker had started it"))
+                           : std::pair(std::max(last->lost_from, after), how_lost(*last))];
   }
   for (const auto& [what, count] : lost)
     add_loss(workflow, what.second, count, what.first, std::max(what.first, until));

@@ -26,6 +26,11 @@ Status WindowIngest::open(StreamId stream, uint64_t from, uint64_t applied) {
   return {};
 }
 
+void WindowIngest::move(StreamId stream, uint64_t from) {
+  const auto found = streams_.find(stream);
+  if (found != streams_.end() && found->second.applied == 0) found->second.from = from;
+}
+
 void WindowIngest::end(StreamId stream) {
   const auto found = streams_.find(stream);
   if (found != streams_.end()) found->second.ended = true;
@@ -227,8 +232,9 @@ RunIngest::RunIngest(const plan::Plan& plan, WindowIngest::Settings settings)
     : book_(aggregate::shape_of(plan), settings), report_(aggregate::shape_of(plan)), totals_(plan) {}
 
 Status RunIngest::open(StreamId stream, uint64_t from) {
-  if (book_.knows(stream)) return {};
-  return book_.open(stream, from);
+  if (!book_.knows(stream)) return book_.open(stream, from);
+  book_.move(stream, from);
+  return {};
 }
 
 void RunIngest::close(StreamId stream) {

@@ -53,6 +53,8 @@ class WindowIngest {
   // From now on the book waits for this stream. Its number 1 is the second `from` of the run; all up to number
   // `applied` have counted before. kInvalid for a known stream, kExhausted beyond streams_most.
   Status open(StreamId stream, uint64_t from, uint64_t applied = 0);
+  // Its number 1 is another second, if none of it has counted.
+  void move(StreamId stream, uint64_t from);
   // Nothing more comes, or the book does not wait for it any more. It may still deliver.
   void end(StreamId stream);
   bool knows(StreamId stream) const { return streams_.contains(stream); }
@@ -169,7 +171,8 @@ class RunIngest {
   static Result<RunIngest> restore(Instant now, const plan::Plan& plan, std::string_view bytes,
                                    WindowIngest::Settings settings = {});
 
-  // Its number 1 is the second `from` of the run. Does nothing for a known stream.
+  // Its number 1 is the second `from` of the run. Of a known stream that has counted nothing, too: its order to begin
+  // may not have arrived, and then it begins later. Does nothing for one that has counted.
   Status open(StreamId stream, uint64_t from);
   // From now on the ingest counts nothing of its reports.
   void close(StreamId stream);

@@ -53,6 +53,20 @@ TEST_F(RunIngestTest, TheLastSecondIsAsLongAsTheLoadLivedThroughIt) {
   EXPECT_EQ(ingest.totals().elapsed(), Duration::millis(1250));
 }
 
+// The order to begin at second 2 did not arrive.
+TEST_F(RunIngestTest, WhatIsToBeginAgainLaterCountsFromThen) {
+  ASSERT_TRUE(ingest.open(StreamId(1), 2));
+  ASSERT_TRUE(ingest.open(StreamId(1), 5));
+  ASSERT_TRUE(ingest.hear(at(0), StreamId(1), 1, 1, second(prng, 0)));
+  ingest.settle(at(0));
+  ASSERT_EQ(ingest.totals().series().size(), 1u);
+  EXPECT_EQ(ingest.totals().series().begin()->second, 5u);
+  ASSERT_TRUE(ingest.open(StreamId(1), 9));
+  ASSERT_TRUE(ingest.hear(at(0), StreamId(1), 2, 2, second(prng, 1)));
+  ingest.settle(at(0));
+  EXPECT_EQ(ingest.totals().series().rbegin()->second, 6u) << "it has begun";
+}
+
 TEST_F(RunIngestTest, WhatAClosedStreamTellsIsExcess) {
   ASSERT_TRUE(ingest.open(StreamId(1), 0));
   const std::string first = second(prng, 0);
