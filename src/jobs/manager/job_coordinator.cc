@@ -347,7 +347,9 @@ task<Status> JobCoordinator::write_record(const dispatch::JobRecord& record, Ins
 // --- blobs ----------------------------------------------------------------------------------------------------------
 
 void JobCoordinator::settle(Instant now) {
-  if (ingest_->next_deadline() > now || !ingest_->settle(now)) return;
+  if (ingest_->next_deadline() <= now) ingest_->settle(now);
+  // A copy takes into the totals what still waited.
+  if (std::exchange(judged_, ingest_->seconds()) == ingest_->seconds()) return;
   watchers_->changed_now();
   if (job_->record().stop || job_->over()) return;
   const auto failed = aggregate::abort_due(ingest_->totals());

@@ -207,6 +207,7 @@ class JobCoordinator final : private jobs::JobHandle::Listener {
   bool writing_ = false;
   bool keeping_context_ = false;
   uint64_t written_ = 0;      // revision of the record that a quorum has
+  uint64_t judged_ = 0;       // updates of the totals that watchers and thresholds have seen
   uint64_t blobs_put_ = 0;    // of the ingest
   uint64_t records_put_ = 0;  // that are blobs
   bool copying_ = false;
