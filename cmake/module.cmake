@@ -89,11 +89,10 @@ function(module)
 endfunction()
 
 # How a target is compiled: with the precompiled header of its kind (src, test or kernel_test), which is built once and
-# reused, and a dozen sources in one unit, because most of the time of a build goes into headers; two dozen in the
-# optimized build, which takes a tenth less then, and in which nobody waits for the unit of one change. A unit never holds
-# sources of two rooms, so a file-local name must differ from others of its room only. BW_UNITY=OFF compiles each source
-# by itself. Sources of tests are not optimized, which takes a third of the time; those of kernels are, because they run
-# long.
+# reused, and a dozen sources in one unit, because most of the time of a build goes into headers. The optimized build
+# has two dozen in one unit, because nobody waits there for the unit of one change. A unit never holds sources of two
+# rooms, so a file-local name must differ from others of its room only. BW_UNITY=OFF compiles each source by itself.
+# Sources of tests are not optimized, which takes a third of the time; those of kernels are, because they run long.
 option(BW_UNITY "compile a dozen sources of a room at a time" ON)
 function(bw_compile target kind)
   if(NOT TARGET bw_pch_${kind})

@@ -46,7 +46,7 @@ TEST_F(KeyringTest, is_a_file_or_the_keys_of_a_folder) {
 }
 
 TEST_F(KeyringTest, what_is_no_keyring_is_told) {
-  EXPECT_THAT(why_not(folder_ + "/none"), HasSubstr("/none'; copy it from another node"));
+  EXPECT_THAT(why_not(folder_ + "/none"), HasSubstr("/none': No such file"));
   EXPECT_THAT(why_not(folder_), HasSubstr("has no files *.pub or *.pem"));
   put("own.pem", signature::kTestKey);
   EXPECT_THAT(why_not(folder_), HasSubstr("own.pem' has a private key"));
