@@ -137,7 +137,7 @@ class Reports(product.Test):
         self.assertIn(f"{requests:,}", page.text)
         self.assertIn(server.url, page.text)
         self.assertIn("2 VUs for 1.20s (constant-vus, closed model)", page.text)
-        self.assertRegex(page.text, r"http_req_failed rate < 10%: +\d\d(\.\d)?%")
+        self.assertRegex(page.text, r"http_req_failed rate=\d\d(\.\d)?%, limit <10%")
         self.assertLess((self.folder / "r.html").stat().st_size, KILOBYTES_60)
         self.assert_fits_a_phone(self.folder / "r.html")
 

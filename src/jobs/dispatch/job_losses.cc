@@ -108,8 +108,10 @@ void JobBook::write_losses(uint16_t workflow, const std::vector<uint32_t>& parts
     ++lost[last == nullptr ? std::pair(std::max(begin, after), std::string("no worker had started it"))
                            : std::pair(std::max(last->lost_from, after), how_lost(*last))];
   }
-  for (const auto& [what, count] : lost)
-    add_loss(workflow, what.second, count, what.first, std::max(what.first, until));
+  for (const auto& [what, count] : lost) {
+    // What runs once is lost, not the time of it.
+    if (once || what.first < until) add_loss(workflow, what.second, count, what.first, std::max(what.first, until));
+  }
 }
 
 void JobBook::lose_gaps(uint16_t workflow, const std::vector<uint32_t>& parts, Duration until) {
