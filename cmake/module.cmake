@@ -116,6 +116,7 @@ function(bw_compile target kind)
   set(batch 12)
   if(CMAKE_CXX_FLAGS MATCHES "-O2")
     set(batch 24)
+    target_compile_options(${target} PRIVATE -Wno-shadow)  # a local name may be one of a source of another small unit
   endif()
   string(REGEX REPLACE "^bw_" "" room ${target})
   if(room IN_LIST BW_COLD AND CMAKE_CXX_FLAGS MATCHES "-O2")

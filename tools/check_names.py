@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""A file-local name is defined once in a room, because the sources of a room are compiled a dozen at a time.
+"""A file-local name is defined once in a room, because the sources of a room are compiled a dozen or two at a time.
 
-Looked at are constants, types and functions in unnamed namespaces. The same alias, and functions that differ in their
-parameters, may stand in several sources. The compiler finds the rest, but only between sources that share a unit today.
+Looked at are constants, types and functions in unnamed namespaces, and aliases. The same alias, and functions that
+differ in their parameters, may stand in several sources. The compiler finds the rest, but only between sources that
+share a unit today.
 """
 
 import re
@@ -14,7 +15,7 @@ import house
 MODULE = re.compile(r"(?:module\(|add_executable\(bellwether\b).*?\)\n", re.DOTALL)
 LISTS = re.compile(r"\b(SOURCES|TESTS|FUZZ|DEPS|LIBS|TEST_DEPS)\b")
 TYPE = re.compile(r"^(?:class|struct|enum class|enum|union) (\w+)\b(?!.*;$)")
-ALIAS = re.compile(r"^using (\w+) = ")
+ALIAS = re.compile(r"^using (\w+) = (.*)")
 CONSTANT = re.compile(r"^(?:static )?(?:inline )?const(?:expr|init)? [^(]*?\b(\w+)(?:\[[^\]]*\])*(?: =|\{)")
 FUNCTION = re.compile(r"^[\w:<>,&*~ ]+?[ &*](\w+)\((.*)$")
 
@@ -23,12 +24,17 @@ def check(root):
     complaints = []
     for listing in house.files(root, "CMakeLists.txt"):
         for sources in units(Path(root, listing)):
-            seen = defaultdict(list)
+            seen, aliases = defaultdict(list), {}
             for source in sources:
                 path = Path(listing.parent, source)
                 if Path(root, path).is_file():
                     for name, what, number in names(Path(root, path)):
                         seen[what].append((path, number, name))
+                    for number, line in enumerate(Path(root, path).read_text(encoding="utf-8").splitlines(), start=1):
+                        if match := ALIAS.match(line):
+                            meaning, first = aliases.setdefault(match[1], (match[2], path))
+                            if meaning != match[2]:
+                                complaints.append(f"{path}:{number}: '{match[1]}' means something else in {first}")
             for places in seen.values():
                 first = places[0]
                 complaints += [f"{path}:{number}: '{name}' also names something in {first[0]}; file-local names differ "
@@ -54,7 +60,7 @@ def names(path):
             inside = line.startswith("namespace {")
         if not inside or not line[:1].isalpha():
             continue
-        if match := ALIAS.match(line):
+        if ALIAS.match(line):
             continue
         if match := TYPE.match(line) or CONSTANT.match(line):
             yield match.group(1), match.group(1), number

@@ -182,6 +182,9 @@ class Names(TreeTest):
                      ("int size(int a) {", "bool size(int b) {")):
             self.refuses(check_names.check, self.sources(a, b), "also names something in")
 
+    def test_an_alias_with_two_meanings_is_refused(self):
+        self.refuses(check_names.check, self.sources("using J = a::J;", "using J = b::J;"), "'J' means something else")
+
 
 class Format(TreeTest):
     STYLE = {".clang-format": "BasedOnStyle: Google\n"}
