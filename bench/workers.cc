@@ -38,7 +38,7 @@ using runtime::task;
 constexpr Duration kSecond = Duration::seconds(1);
 constexpr Duration kFlush = Duration::millis(50);
 constexpr Duration kBetweenStarts = Duration::millis(30);
-// So many go by the profile `wan`. More share one loop, so all times of their membership are as much longer.
+// So many go by the profile `wan`. More share one loop, so the times that make their messages are as much longer.
 constexpr std::size_t kByWan = 500;
 constexpr char kPrefix = 'w';          // of the names of workers; no manager has it
 constexpr uint64_t kRequests = 1'000;  // of each step of an assignment, a second

@@ -8,43 +8,20 @@
 namespace bellwether::dispatch {
 namespace {
 
-const Instant kLossesNow = Instant::from_ns(20'000'000'000);
-
-AssignmentRecord lossy_assignment(uint32_t id, PartRange parts, AssignmentState state) {
-  AssignmentRecord assignment;
-  assignment.id = AssignmentId(id);
-  assignment.worker = "w" + std::to_string(id);
-  assignment.life = 1;
-  assignment.parts = parts;
-  assignment.state = state;
-  assignment.streams = true;
-  return assignment;
-}
-JobRecord lossy_record(uint32_t parts, std::vector<AssignmentRecord> assignments) {
-  JobRecord record;
-  record.id = "job";
-  record.state = JobState::kRunning;
-  record.started = WallTime{1'000'000'000};
-  record.workflows = {{.state = WorkflowState::kRunning, .why = {}, .parts = parts, .base_second = 0, .begun = true}};
-  record.last_assignment = static_cast<uint32_t>(assignments.size());
-  record.assignments = std::move(assignments);
-  return record;
-}
-
 // The order to begin did not arrive before its owner died.
 TEST(JobLosses, ALossUpToABeginThatDidNotArriveIsNotWrittenAgain) {
-  AssignmentRecord lost = lossy_assignment(1, {0, 1, 1}, AssignmentState::kGone);
+  AssignmentRecord lost = assignment_of(1, {0, 1, 1}, AssignmentState::kGone);
   lost.lost_from = Duration::seconds(10);
-  AssignmentRecord next = lossy_assignment(2, {0, 1, 1}, AssignmentState::kRunning);
+  AssignmentRecord next = assignment_of(2, {0, 1, 1}, AssignmentState::kRunning);
   next.from = 12;
-  JobRecord record = lossy_record(1, {lost, next});
+  JobRecord record = running_record(1, {lost, next});
   const std::string cause = "worker 'w1' was lost, workflow 'browse'";
   record.losses = {{Duration::seconds(10), Duration::millis(12'300), 1, cause}};
   JobKernel job({load_spec("browse", kMinute)}, JobRules(), record, Prng(1));
   JobEffects out;
-  job.adopt(kLossesNow, Duration::seconds(20), {{lost.id, 10}}, out);
-  job.sighted(kLossesNow, lost.worker, lost.life, {}, out);
-  job.sighted(kLossesNow, next.worker, next.life, {{.assignment = next.id, .phase = AssignmentPhase::kReady}}, out);
+  job.adopt(kAdopted, Duration::seconds(20), {{lost.id, 10}}, out);
+  job.sighted(kAdopted, lost.worker, lost.life, {}, out);
+  job.sighted(kAdopted, next.worker, next.life, {{.assignment = next.id, .phase = AssignmentPhase::kReady}}, out);
   EXPECT_EQ(job.record().assignments[1].from, 20u);
   ASSERT_EQ(job.record().losses.size(), 2u);
   EXPECT_EQ(job.record().losses[1], (plan::Loss{Duration::seconds(12), Duration::seconds(20), 1, cause}));
@@ -54,19 +31,19 @@ TEST(JobLosses, ALossUpToABeginThatDidNotArriveIsNotWrittenAgain) {
 class JobLossesAtEnds : public testing::Test {
  protected:
   JobLossesAtEnds() {
-    job.adopt(kLossesNow, Duration::seconds(13), {{first.id, 10}, {AssignmentId(2), 12}}, out);
+    job.adopt(kAdopted, Duration::seconds(13), {{first.id, 10}, {AssignmentId(2), 12}}, out);
     for (const AssignmentRecord& one : std::vector(job.record().assignments)) {
-      job.sighted(kLossesNow, one.worker, one.life,
+      job.sighted(kAdopted, one.worker, one.life,
                   {{.assignment = one.id, .phase = AssignmentPhase::kRunning, .clock = Duration::seconds(13)}}, out);
     }
   }
   void ends(AssignmentOutcome as, Duration ran) {
-    job.ended(kLossesNow + Duration::seconds(2), first.id, AssignmentEnd{as, "as the test says", 10, ran}, out);
+    job.ended(kAdopted + Duration::seconds(2), first.id, AssignmentEnd{as, "as the test says", 10, ran}, out);
   }
-  const AssignmentRecord first = lossy_assignment(1, {0, 1, 2}, AssignmentState::kRunning);
+  const AssignmentRecord first = assignment_of(1, {0, 1, 2}, AssignmentState::kRunning);
   JobKernel job{{load_spec("browse", kMinute)},
                 JobRules(),
-                lossy_record(2, {first, lossy_assignment(2, {1, 1, 2}, AssignmentState::kRunning)}),
+                running_record(2, {first, assignment_of(2, {1, 1, 2}, AssignmentState::kRunning)}),
                 Prng(1)};
   JobEffects out;
 };
@@ -86,7 +63,7 @@ class JobLossesBeforeStop : public JobLossesAtEnds, public testing::WithParamInt
 INSTANTIATE_TEST_SUITE_P(All, JobLossesBeforeStop, testing::ValuesIn(kEndsBeforeStop));
 
 TEST_P(JobLossesBeforeStop, WhatEndedBeforeItsWorkflowWasCancelledIsMissingUntilThen) {
-  job.stop(kLossesNow, {JobStop::Cause::kCancelled, StopHow::kAtOnce, "ann", "enough"}, {0}, out);
+  job.stop(kAdopted, {JobStop::Cause::kCancelled, StopHow::kAtOnce, "ann", "enough"}, {0}, out);
   ASSERT_EQ(job.record().losses.size(), 1u);
   ends(GetParam().as, GetParam().ran);
   ASSERT_EQ(job.record().losses.size(), 2u);
@@ -95,7 +72,7 @@ TEST_P(JobLossesBeforeStop, WhatEndedBeforeItsWorkflowWasCancelledIsMissingUntil
 }
 
 TEST_P(JobLossesBeforeStop, WhatEndedBeforeItsJobWasStoppedIsMissingUntilThen) {
-  job.stop(kLossesNow, {JobStop::Cause::kCancelled, StopHow::kGraceful, "ann", "enough"}, {}, out);
+  job.stop(kAdopted, {JobStop::Cause::kCancelled, StopHow::kGraceful, "ann", "enough"}, {}, out);
   ends(GetParam().as, GetParam().ran);
   ASSERT_EQ(job.record().losses.size(), 1u);
   EXPECT_EQ(job.record().losses[0].from, Duration::seconds(10));
@@ -103,13 +80,13 @@ TEST_P(JobLossesBeforeStop, WhatEndedBeforeItsJobWasStoppedIsMissingUntilThen) {
 }
 
 TEST_F(JobLossesAtEnds, WhatTheStopEndsMissesNothing) {
-  job.stop(kLossesNow, {JobStop::Cause::kCancelled, StopHow::kGraceful, "ann", "enough"}, {}, out);
+  job.stop(kAdopted, {JobStop::Cause::kCancelled, StopHow::kGraceful, "ann", "enough"}, {}, out);
   ends(AssignmentOutcome::kStopped, Duration::seconds(10));
   EXPECT_TRUE(job.record().losses.empty());
 }
 
 TEST_F(JobLossesAtEnds, AnEndThatCrossesAnEvictionLeavesItsPartsToOthers) {
-  job.evicted(kLossesNow, first.id, "stuck for 60 s", out);
+  job.evicted(kAdopted, first.id, "stuck for 60 s", out);
   ends(AssignmentOutcome::kIsolated, Duration::seconds(10));
   EXPECT_EQ(job.find(first.id)->state, AssignmentState::kGone);
   EXPECT_EQ(job.find(first.id)->lost_from, Duration::seconds(10));
