@@ -128,4 +128,6 @@ class All(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    # A shell without job control starts what runs in its background with SIGINT ignored, and its children inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     unittest.main()
