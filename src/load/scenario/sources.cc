@@ -104,10 +104,6 @@ class Reader {
   }
 
  private:
-  struct Text {
-    std::string text;
-    Mark mark;
-  };
   struct Place {
     std::string path;  // from the scenario's folder, for comparison: a link on the way may lead to another file
     Mark included_at;
