@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstddef>
-#include <cstdint>
 #include <openssl/evp.h>
 
 #include "core/base/bytes.h"

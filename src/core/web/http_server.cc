@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <span>
 
 #include "core/base/bytes.h"
 #include "core/base/encoding.h"
 #include "core/http1/head.h"
-#include "core/runtime/runtime.h"
 
 namespace bellwether::web {
 namespace {

@@ -1,7 +1,6 @@
 #include "load/plan/load.h"
 
 #include <algorithm>
-#include <cmath>
 #include <string_view>
 
 #include "core/base/bytes.h"
@@ -9,11 +8,9 @@
 #include "core/signature/signature.h"
 #include "load/plan/compile/compile.h"
 #include "load/plan/compile/template.h"
-#include "load/scenario/document.h"
 #include "load/scenario/model.h"
 #include "load/scenario/parse.h"
 #include "load/scenario/section.h"
-#include "load/scenario/sources.h"
 
 namespace bellwether::plan {
 namespace {

@@ -4,14 +4,11 @@
 #include <array>
 #include <cmath>
 #include <set>
-#include <string_view>
 #include <tl/expected.hpp>
 #include <tuple>
 
 #include "core/base/bytes.h"
-#include "load/plan/plan.h"
 #include "load/scenario/document.h"
-#include "load/scenario/section.h"
 
 namespace bellwether::plan {
 

@@ -2,7 +2,6 @@
 #include <cmath>
 #include <cstdio>
 #include <map>
-#include <string_view>
 
 #include "core/base/units.h"
 #include "load/report/chart.h"

@@ -7,9 +7,7 @@
 #include <limits>
 #include <string_view>
 #include <utility>
-#include <vector>
 
-#include "load/report/chart.h"
 #include "load/report/text.h"
 
 namespace bellwether::report {

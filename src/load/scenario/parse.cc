@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "core/base/overloaded.h"
-#include "load/scenario/section.h"
 
 namespace bellwether::scenario {
 

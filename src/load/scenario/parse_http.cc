@@ -1,5 +1,4 @@
 // The credentials of requests.
-#include <algorithm>
 
 #include "core/base/bytes.h"
 #include "load/scenario/parse.h"

@@ -2,7 +2,6 @@
 // them.
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "core/base/bytes.h"
 #include "load/scenario/parse.h"

@@ -1,7 +1,6 @@
 // The executors: the keys of each, and their values.
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "core/base/bytes.h"
 #include "core/base/units.h"

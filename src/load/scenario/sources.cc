@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
 
 #include "core/base/bytes.h"
 #include "load/scenario/section.h"

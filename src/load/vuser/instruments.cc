@@ -1,7 +1,6 @@
 #include "load/vuser/instruments.h"
 
 #include <algorithm>
-#include <array>
 
 #include "core/base/bytes.h"
 #include "core/base/encoding.h"

@@ -3,12 +3,9 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <string>
 #include <utility>
 
 #include "election/store/dial.h"
-#include "election/store/etcd/etcd_api.h"
-#include "election/store/lease_store.h"
 #include "election/store/web/web_client.h"
 
 namespace bellwether::store {

@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
-#include <string>
 #include <utility>
 
-#include "election/store/kubernetes/kube_api.h"
 #include "election/store/web/web_client.h"
 
 namespace bellwether::store {

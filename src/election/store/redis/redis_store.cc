@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -13,8 +12,6 @@
 #include "core/runtime/event.h"
 #include "election/lease_record.h"
 #include "election/store/dial.h"
-#include "election/store/lease_store.h"
-#include "election/store/redis/redis_link.h"
 #include "election/store/redis/redis_reply.h"
 
 namespace bellwether::store {

@@ -1,7 +1,6 @@
 #include "load/script/native/build.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <fcntl.h>

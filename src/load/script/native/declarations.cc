@@ -7,7 +7,6 @@
 #include <elf.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include <vector>
 
 #include "core/base/bytes.h"
 #include "core/base/units.h"
