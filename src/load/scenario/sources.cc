@@ -58,10 +58,8 @@ std::string folder_of_file(const std::string& path) { return path.substr(0, path
 // The same path without "." and "..", as far as its text allows.
 std::string plain(const std::string& path) {
   std::vector<std::string> parts;
-  for (std::size_t at = 0; at <= path.size();) {
-    const std::size_t end = std::min(path.find('/', at), path.size());
-    std::string part = path.substr(at, end - at);
-    at = end + 1;
+  for (std::string_view rest = path; !rest.empty();) {
+    std::string part(take_until(rest, '/'));
     if (part.empty() || part == ".") continue;
     if (part == ".." && !parts.empty() && parts.back() != "..") {
       parts.pop_back();

@@ -182,8 +182,7 @@ runtime::task<void> PgWatch::keep(PgWatch* self) {
 }
 
 void PgWatch::hear(std::string_view told) {
-  const std::size_t space = std::min(told.find(' '), told.size());
-  const auto found = listeners_.find(told.substr(0, space));
+  const auto found = listeners_.find(told.substr(0, told.find(' ')));
   if (found == listeners_.end()) return;
   for (Listener* listener : found->second) {
     if (told != pg_notice(listener->name, listener->own_stamp)) wake(*listener);
