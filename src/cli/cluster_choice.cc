@@ -16,7 +16,6 @@
 #include "cluster/wire/identity.h"
 #include "core/base/bytes.h"
 #include "core/base/encoding.h"
-#include "election/store/environment.h"
 #include "jobs/client/scenario_files.h"
 #include "load/report/write_file.h"
 

@@ -8,7 +8,6 @@
 #include "cli/verb.h"
 #include "core/base/bytes.h"
 #include "core/base/units.h"
-#include "load/plan/load.h"
 #include "load/scenario/document.h"
 #include "load/script/native/build.h"
 

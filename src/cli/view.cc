@@ -43,11 +43,7 @@ std::string Table::text() const {
   return out;
 }
 
-std::string figure(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3f", value);
-  return text;
-}
+std::string figure(double value) { return fmt::format("{:.3f}", value); }
 
 std::string joined(const std::vector<std::string>& texts, std::string_view none) {
   std::string out;

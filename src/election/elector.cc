@@ -8,7 +8,6 @@
 #include "core/base/overloaded.h"
 #include "core/base/probe.h"
 #include "core/base/units.h"
-#include "election/lease_record.h"
 
 namespace bellwether::election {
 

@@ -1,7 +1,6 @@
 #include "election/lease_record.h"
 
 #include <functional>
-#include <string>
 
 #include "core/base/encoding.h"
 

@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
-#include <string>
 
 #include "cli/view.h"
-#include "cluster/node/admin_messages.h"
 #include "cluster/wire/keyring.h"
 #include "core/base/encoding.h"
 #include "core/base/units.h"

@@ -1,4 +1,3 @@
-#include <cstdio>
 
 #include "cli/cluster/cluster_format.h"
 #include "cli/view.h"
@@ -18,11 +17,7 @@ double seconds(client::Span span) { return Duration::nanos(span.count()).seconds
 std::string span_text(client::Span span) { return format_duration(Duration::nanos(span.count())); }
 double millis(client::Span span) { return seconds(span) * 1'000; }
 
-std::string fixed(double value, int digits) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.*f", digits, value);
-  return text;
-}
+std::string fixed(double value, int digits) { return fmt::format("{:.{}f}", value, digits); }
 
 Field count(const char* heading, const char* key, uint64_t value) { return {heading, key, value, format_count(value)}; }
 Field rate(double per_s) { return {"PER SECOND", "rate_per_s", per_s, fixed(per_s, 1)}; }

@@ -17,7 +17,6 @@
 #include "cli/view.h"
 #include "core/base/check.h"
 #include "core/base/units.h"
-#include "lead/agents/agent_registry.h"
 #include "lead/agents/fleet_files.h"
 #include "lead/agents/fleet_leader.h"
 #include "lead/lease_tools.h"

@@ -274,18 +274,14 @@ Result<int> run_alerts(const AlertOptions& options) {
 std::string about(Duration span) {
   const Duration tenth = span < Duration::seconds(1) ? Duration::millis(10) : Duration::millis(100);
   const int64_t steps = (span + tenth - Duration::nanos(1)) / tenth;
-  char text[32];
-  std::snprintf(text, sizeof text, "%gs", seconds_of(tenth * steps));
-  return text;
+  return fmt::format("{:g}s", seconds_of(tenth * steps));
 }
 
 Field sum_of(const char* title, const char* key, const election::Sum& sum) {
-  char total[16];
-  std::snprintf(total, sizeof total, "%-8s ", about(sum.total).c_str());
   return {title, key,
           object_of({told("seconds", budget_seconds(sum.total)), told("formula", sum.formula()),
                      told("arithmetic", sum.arithmetic())}),
-          fmt::format("{}{}\n{}= {}", total, sum.formula(), std::string(34, ' '), sum.arithmetic())};
+          fmt::format("{:<8} {}\n{}= {}", about(sum.total), sum.formula(), std::string(34, ' '), sum.arithmetic())};
 }
 
 Fields sums_of(const FailoverBudget& budget) {

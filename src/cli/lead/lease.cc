@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
-#include <string>
 
 #include "cli/sources.h"
 #include "cli/verb.h"

@@ -77,8 +77,7 @@ Result<std::vector<int>> parse_pin(const std::string& text) {
   std::vector<int> cpus;
   std::string_view rest = text;
   while (!rest.empty()) {
-    const std::string_view item = rest.substr(0, rest.find(','));
-    rest.remove_prefix(std::min(rest.size(), item.size() + 1));
+    const std::string_view item = take_until(rest, ',');
     const std::size_t dash = item.find('-');
     const auto low = parse_u64(item.substr(0, dash));
     const auto high = dash == std::string_view::npos ? low : parse_u64(item.substr(dash + 1));

@@ -11,7 +11,6 @@
 #include <memory>
 #include <set>
 #include <sstream>
-#include <string>
 #include <sys/stat.h>
 
 #include "cli/sources.h"
@@ -24,7 +23,6 @@
 #include "load/report/result_file.h"
 #include "load/report/text.h"
 #include "load/report/write_file.h"
-#include "load/results/store.h"
 
 namespace bellwether::cli {
 namespace {

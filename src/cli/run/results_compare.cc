@@ -123,11 +123,7 @@ void add(Batches& to, Batches more) {
   }
 }
 
-std::string signed_percent(double ratio) {
-  char out[40];
-  std::snprintf(out, sizeof out, "%+.2f%%", ratio * 100);
-  return out;
-}
+std::string signed_percent(double ratio) { return fmt::format("{:+.2f}%", ratio * 100); }
 
 // Nothing was measured: no response comes in no time.
 bool is_unknown(Figure figure, double value) {
@@ -136,11 +132,7 @@ bool is_unknown(Figure figure, double value) {
 
 std::string value_text(Figure figure, double value) {
   if (is_unknown(figure, value)) return "-";
-  char out[40];
-  if (figure == Figure::kErrors || figure == Figure::kDropped) {
-    std::snprintf(out, sizeof out, "%.3f%%", value * 100);
-    return out;
-  }
+  if (figure == Figure::kErrors || figure == Figure::kDropped) return fmt::format("{:.3f}%", value * 100);
   if (figure == Figure::kRate) return report::decimal(value) + "/s";
   return format_duration(Duration::from_seconds_f(value / 1e3));
 }

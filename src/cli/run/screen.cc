@@ -4,11 +4,9 @@
 #include <csignal>
 #include <cstdio>
 
-#include "core/runtime/epoll/epoll_runtime.h"
 #include "election/store/environment.h"
 #include "load/console/draw.h"
 #include "load/console/grid.h"
-#include "load/console/steering.h"
 #include "load/console/terminal.h"
 #include "load/plan/sequence.h"
 

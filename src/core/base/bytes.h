@@ -30,6 +30,12 @@ inline std::string_view trim(std::string_view text) {
   while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
   return text;
 }
+// The text before the first separator, or all of it; taken off `rest` together with the separator.
+inline std::string_view take_until(std::string_view& rest, char separator) {
+  const std::string_view first = rest.substr(0, rest.find(separator));
+  rest.remove_prefix(first.size() + (first.size() < rest.size() ? 1 : 0));
+  return first;
+}
 // A decimal number that fills the whole text and fits; nothing otherwise.
 std::optional<uint64_t> parse_u64(std::string_view text);
 std::optional<double> parse_double(std::string_view text);

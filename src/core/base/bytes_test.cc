@@ -5,6 +5,8 @@
 #include <rapidcheck.h>
 #include <string>
 
+#include "core/base/encoding.h"
+
 namespace bellwether {
 namespace {
 
@@ -24,6 +26,7 @@ TEST(Bytes, only_ascii_letters_have_a_case) {
     const char lower = ascii_lower(static_cast<char>(c));
     EXPECT_EQ(lower != static_cast<char>(c), c >= 'A' && c <= 'Z') << c;
   }
+  EXPECT_EQ(lower_case("A[\xc3\x84Z"), "a[\xc3\x84z");
 }
 
 TEST(Bytes, trim_takes_blanks_off_both_ends) {
@@ -31,6 +34,19 @@ TEST(Bytes, trim_takes_blanks_off_both_ends) {
   EXPECT_EQ(trim(" \t"), "");
   EXPECT_EQ(trim(""), "");
   EXPECT_EQ(trim("\na\n"), "\na\n");
+}
+
+TEST(Bytes, take_until_ends_with_the_last_piece) {
+  std::string_view rest = "a,,b";
+  EXPECT_EQ(take_until(rest, ','), "a");
+  EXPECT_EQ(rest, ",b");
+  EXPECT_EQ(take_until(rest, ','), "");
+  EXPECT_EQ(take_until(rest, ','), "b");
+  EXPECT_TRUE(rest.empty());
+  EXPECT_EQ(take_until(rest, ','), "");
+  rest = "a,";
+  EXPECT_EQ(take_until(rest, ','), "a");
+  EXPECT_TRUE(rest.empty());
 }
 
 TEST(Bytes, a_number_fills_the_whole_text_and_fits) {

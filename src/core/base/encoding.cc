@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstddef>
-#include <cstdint>
 #include <openssl/evp.h>
 
 #include "core/base/bytes.h"
@@ -75,6 +73,12 @@ std::string bytes_of_base64(std::string_view encoded) {
     bits -= 8;
     out.push_back(static_cast<char>(group >> bits & 255));
   }
+  return out;
+}
+
+std::string lower_case(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = ascii_lower(c);
   return out;
 }
 

@@ -35,6 +35,9 @@ void append_percent_encoded(std::string_view text, std::string& out);
 // The text between the quotes of a string in JSON (RFC 8259, section 7).
 void append_json_text(std::string_view text, std::string& out);
 
+// With its ASCII letters in lower case.
+std::string lower_case(std::string_view text);
+
 // Replaces control characters, those of the second block too, by '?', so that no name or message can steer a terminal.
 std::string printable(std::string_view text);
 

@@ -3,8 +3,6 @@
 #include <array>
 #include <chrono>
 #include <cmath>
-#include <cstdint>
-#include <cstdio>
 
 #include "core/base/bytes.h"
 
@@ -44,17 +42,9 @@ const Unit* find_unit(const std::array<Unit, N>& units, std::string_view name) {
 
 std::string quoted(std::string_view text) { return fmt::format("'{}'", text); }
 
-std::string print(const char* format, double value) {
-  char buffer[64];
-  std::snprintf(buffer, sizeof buffer, format, value);
-  return buffer;
-}
-
 // 1.53, 12.3, 123: three significant digits.
 std::string three_digits(double value) {
-  if (value >= 99.95) return print("%.0f", value);
-  if (value >= 9.995) return print("%.1f", value);
-  return print("%.2f", value);
+  return fmt::format("{:.{}f}", value, value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2);
 }
 
 using Days = std::chrono::sys_days;
@@ -203,7 +193,7 @@ std::string format_bytes(double bytes) {
     bytes /= 1000;
     ++step;
   }
-  return (step == 0 ? print("%.0f", bytes) : three_digits(bytes)) + kNames[step];
+  return (step == 0 ? fmt::format("{:.0f}", bytes) : three_digits(bytes)) + kNames[step];
 }
 
 std::string format_count(uint64_t count) {
@@ -224,11 +214,8 @@ std::string format_wall(WallTime time) {
   const int64_t seconds = ns / kSecond;
   const std::chrono::year_month_day date{Days(std::chrono::days(seconds / kDay))};
   const auto of_day = static_cast<int>(seconds % kDay);
-  std::array<char, 64> text{};
-  const int size = std::snprintf(text.data(), text.size(), "%04d-%02u-%02uT%02d:%02d:%02d.%03dZ", int(date.year()),
-                                 unsigned(date.month()), unsigned(date.day()), of_day / 3600, of_day / 60 % 60,
-                                 of_day % 60, static_cast<int>(ns % kSecond / 1'000'000));
-  return std::string(text.data(), static_cast<std::size_t>(size));
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", int(date.year()), unsigned(date.month()),
+                     unsigned(date.day()), of_day / 3600, of_day / 60 % 60, of_day % 60, ns % kSecond / 1'000'000);
 }
 
 std::optional<WallTime> parse_wall(std::string_view text) {

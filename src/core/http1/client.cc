@@ -1,13 +1,10 @@
 #include "core/http1/client.h"
 
 #include <algorithm>
-#include <memory>
-#include <string>
 
 #include "core/base/bytes.h"
 #include "core/base/encoding.h"
 #include "core/base/host_port.h"
-#include "core/http1/client_reader.h"
 #include "core/http1/url.h"
 
 namespace bellwether::http1 {

@@ -8,7 +8,6 @@
 // An answered challenge (401) is a part of the exchange, like a redirect: only its outcome is the response.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>

@@ -1,12 +1,9 @@
 #include "core/http1/client_connections.h"
 
 #include <algorithm>
-#include <string>
 
 #include "core/base/bytes.h"
 #include "core/http1/client.h"
-#include "core/runtime/runtime.h"
-#include "core/runtime/tls.h"
 
 namespace bellwether::http1 {
 namespace {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/base/bytes.h"
+#include "core/base/encoding.h"
 
 namespace bellwether::http1 {
 
@@ -22,12 +23,6 @@ struct CookieJar::Cookie {
 struct CookieJar::Store : std::vector<Cookie> {};
 
 namespace {
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = ascii_lower(c);
-  return out;
-}
 
 bool is_ip(std::string_view host) {
   return host.find(':') != std::string_view::npos || host.find_first_not_of("0123456789.") == std::string_view::npos;
@@ -151,11 +146,7 @@ std::optional<int64_t> delta_seconds(std::string_view value) {
 }
 
 // The pairs of a Cookie field, one after the other; `text` loses them.
-std::string_view take_pair(std::string_view& text) {
-  const std::string_view pair = text.substr(0, text.find(';'));
-  text.remove_prefix(std::min(pair.size() + 1, text.size()));
-  return trim(pair);
-}
+std::string_view take_pair(std::string_view& text) { return trim(take_until(text, ';')); }
 
 std::string_view name_in(std::string_view pair) { return trim(pair.substr(0, pair.find('='))); }
 
@@ -201,7 +192,7 @@ void CookieJar::store(std::string_view set_cookie, std::string_view host, std::s
   cookie.name = std::string(trim(pair.substr(0, equals)));
   cookie.value = std::string(trim(pair.substr(equals + 1)));
   if (cookie.name.empty() || has_control(cookie.name) || has_control(cookie.value)) return;
-  cookie.domain = lower(host);
+  cookie.domain = lower_case(host);
   cookie.path = std::string(default_path(target));
 
   // Of attributes given twice the last one counts, also where it is a path or a domain that cannot be used (§5.3).
@@ -235,7 +226,7 @@ void CookieJar::store(std::string_view set_cookie, std::string_view host, std::s
     // A host may widen a cookie to a parent domain, but not to a whole top-level domain, and never beyond itself.
     const bool single_label = domain.find('.') == std::string_view::npos && !iequals(domain, host);
     if (single_label || !domain_matches(host, domain)) return;
-    cookie.domain = lower(domain);
+    cookie.domain = lower_case(domain);
     cookie.host_only = false;
   }
 

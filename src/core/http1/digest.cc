@@ -82,9 +82,7 @@ class ChallengeReader {
 
 bool is_word_of(std::string_view list, std::string_view word) {
   while (!list.empty()) {
-    const std::string_view one = list.substr(0, list.find(','));
-    if (iequals(trim(one), word)) return true;
-    list.remove_prefix(std::min(list.size(), one.size() + 1));
+    if (iequals(trim(take_until(list, ',')), word)) return true;
   }
   return false;
 }

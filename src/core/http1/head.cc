@@ -1,8 +1,6 @@
 #include "core/http1/head.h"
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 
 #include "core/base/bytes.h"
 

@@ -139,8 +139,7 @@ bool take_authority(std::string_view authority, Url& out) {
   }
   UrlView view;
   if (!split_authority(text, out.tls, view)) return false;
-  out.host = std::string(view.host);
-  for (char& c : out.host) c = ascii_lower(c);
+  out.host = lower_case(view.host);
   out.port = view.port;
   return true;
 }

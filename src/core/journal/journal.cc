@@ -2,7 +2,6 @@
 
 #include <cerrno>
 #include <condition_variable>
-#include <ctime>
 #include <deque>
 #include <fcntl.h>
 #include <mutex>

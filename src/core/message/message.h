@@ -2,10 +2,8 @@
 // them, so that a message costs the compiler a table and no further code.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "core/base/result.h"
 

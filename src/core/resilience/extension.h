@@ -10,8 +10,6 @@
 // A kernel: no clock.
 #pragma once
 
-#include <cstdint>
-#include <string>
 #include <string_view>
 
 #include "core/base/time.h"

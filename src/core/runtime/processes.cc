@@ -4,7 +4,6 @@
 #include <charconv>
 #include <climits>
 #include <csignal>
-#include <string>
 #include <unistd.h>
 
 #include "core/runtime/epoll/machine_texts.h"

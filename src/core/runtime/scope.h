@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 
 #include "core/runtime/cancellation.h"
 #include "core/runtime/run_queue.h"

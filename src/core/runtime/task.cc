@@ -3,9 +3,6 @@
 #include <memory>
 #include <vector>
 
-#include "core/base/check.h"
-#include "core/runtime/run_queue.h"
-
 namespace bellwether::runtime {
 namespace {
 

@@ -15,7 +15,6 @@
 #include <cstddef>
 #include <exception>
 #include <optional>
-#include <type_traits>
 #include <utility>
 
 #include "core/base/check.h"

@@ -10,7 +10,6 @@
 #include "core/base/freed.h"
 #include "core/base/units.h"
 #include "core/runtime/certificates.h"
-#include "core/runtime/runtime.h"
 
 namespace bellwether::runtime {
 namespace {

@@ -1,7 +1,6 @@
 #include "core/secret/sharing.h"
 
 #include <algorithm>
-#include <string>
 
 #include "core/base/check.h"
 

@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <span>
 
 #include "core/base/bytes.h"
 #include "core/base/encoding.h"
 #include "core/http1/head.h"
-#include "core/runtime/runtime.h"
 
 namespace bellwether::web {
 namespace {
@@ -223,8 +221,7 @@ task<void> HttpServer::send(Connection& connection, const Answer& answer, bool w
 std::vector<std::pair<std::string, std::string>> form_fields(std::string_view text) {
   std::vector<std::pair<std::string, std::string>> fields;
   while (!text.empty()) {
-    const std::string_view one = text.substr(0, text.find('&'));
-    text.remove_prefix(std::min(one.size() + 1, text.size()));
+    const std::string_view one = take_until(text, '&');
     const auto equals = one.find('=');
     if (one.empty()) continue;
     const std::string_view value = equals == std::string_view::npos ? std::string_view() : one.substr(equals + 1);
@@ -265,11 +262,6 @@ namespace {
 
 constexpr uint16_t kHttpPort = 80;  // which browsers leave out of the Host
 
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), ascii_lower);
-  return text;
-}
-
 // The text behind "Bearer " or "Basic ".
 std::optional<std::string> credentials(const std::string& field, std::string_view scheme) {
   const std::string_view text = field;
@@ -300,7 +292,7 @@ bool same_secret(const std::string& a, const std::string& b) {
 }
 
 std::optional<Answer> RequestGuard::against_reading(const Request& request) const {
-  const std::string host = lower(request.field("Host"));
+  const std::string host = lower_case(request.field("Host"));
   if (!rules_.hosts.empty() && std::find(rules_.hosts.begin(), rules_.hosts.end(), host) == rules_.hosts.end()) {
     return guard_answer(421, "this server does not serve that host name; permit it with --name HOST");
   }
@@ -315,8 +307,8 @@ std::optional<Answer> RequestGuard::against_reading(const Request& request) cons
 
 std::optional<Answer> RequestGuard::against_acting(const Request& request, const std::string& form_secret) const {
   if (auto wrong = against_reading(request)) return wrong;
-  const std::string host = lower(request.field("Host"));
-  const std::string origin = lower(request.field("Origin"));
+  const std::string host = lower_case(request.field("Host"));
+  const std::string origin = lower_case(request.field("Origin"));
   const bool many = std::count_if(request.fields.begin(), request.fields.end(),
                                   [](const auto& field) { return iequals(field.first, "Origin"); }) > 1;
   const bool foreign = !origin.empty() && origin != "http://" + host && origin != "https://" + host;
@@ -339,7 +331,7 @@ bool is_loopback(const runtime::IpAddress& address) {
 
 std::vector<std::string> names_of_page(const runtime::Endpoint& at, const std::vector<std::string>& more) {
   const std::string port = fmt::format(":{}", at.port);
-  const std::string here = lower(at.to_string());
+  const std::string here = lower_case(at.to_string());
   std::vector<std::string> hosts{here.substr(0, here.size() - port.size())};
   if (is_loopback(at.address)) hosts.insert(hosts.end(), {"localhost", "127.0.0.1", "[::1]"});
   std::vector<std::string> names;
@@ -348,8 +340,8 @@ std::vector<std::string> names_of_page(const runtime::Endpoint& at, const std::v
     if (at.port == kHttpPort) names.push_back(host);
   }
   for (const std::string& name : more) {
-    names.push_back(lower(name) + port);
-    names.push_back(lower(name));  // behind a proxy, which has the usual port
+    names.push_back(lower_case(name) + port);
+    names.push_back(lower_case(name));  // behind a proxy, which has the usual port
   }
   return names;
 }

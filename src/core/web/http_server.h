@@ -6,7 +6,6 @@
 // A server belongs to one runtime and its thread. A guard says which requests may read and act.
 #pragma once
 
-#include <cstdint>
 #include <list>
 #include <memory>
 #include <optional>

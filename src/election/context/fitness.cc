@@ -7,7 +7,6 @@
 #include <set>
 
 #include "core/base/units.h"
-#include "election/vote/score.h"
 
 namespace bellwether::context_lead {
 

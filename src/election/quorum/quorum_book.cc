@@ -1,7 +1,5 @@
 #include "election/quorum/quorum_book.h"
 
-#include <algorithm>
-
 #include "core/base/check.h"
 #include "core/base/enum_names.h"
 #include "core/base/probe.h"

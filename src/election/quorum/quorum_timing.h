@@ -17,7 +17,6 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
 
 #include "core/base/result.h"
 #include "core/base/time.h"

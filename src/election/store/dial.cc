@@ -74,7 +74,11 @@ runtime::task<Result<std::string>> password_of(runtime::Runtime& runtime, StoreU
   co_return std::string();
 }
 
-Result<runtime::TlsClientOptions> tls_options_of(StoreUrl& url) {
+Result<std::shared_ptr<runtime::TlsContext>> tls_of(StoreUrl& url, bool secure) {
+  if (!secure) {
+    BW_RETURN_IF_ERROR(url.nothing_left("password_file"));
+    return std::shared_ptr<runtime::TlsContext>();
+  }
   runtime::TlsClientOptions options;
   options.ca_file = url.take("ca").value_or("");
   options.certificate_file = url.take("cert").value_or("");
@@ -84,7 +88,16 @@ Result<runtime::TlsClientOptions> tls_options_of(StoreUrl& url) {
   if (options.certificate_file.empty() != options.key_file.empty()) {
     return fail(Errc::kInvalid, url.text + ": a certificate needs its key: cert=FILE&key=FILE");
   }
-  return options;
+  auto context = runtime::TlsContext::client(options);
+  if (!context) return fail(context.error().code, "{}: {}", url.text, context.error().message);
+  BW_RETURN_IF_ERROR(url.nothing_left("password_file, ca, cert, key, verify"));
+  return context;
+}
+
+std::string hosts_text(const std::vector<HostPort>& hosts) {
+  std::string out;
+  for (const HostPort& host : hosts) out += (out.empty() ? "" : ",") + to_string(host);
+  return out;
 }
 
 }  // namespace bellwether::store

@@ -30,8 +30,11 @@ runtime::task<Result<std::string>> read_secret(runtime::Runtime& runtime, std::s
 runtime::task<Result<std::string>> password_of(runtime::Runtime& runtime, StoreUrl& url,
                                                std::vector<std::string> variables);
 
-// The TLS settings that a URL asks for: ca=FILE, cert=FILE with key=FILE, verify=false. Takes them out of the URL.
-inline constexpr std::string_view kTlsOptions = "ca, cert, key, verify";
-Result<runtime::TlsClientOptions> tls_options_of(StoreUrl& url);
+// The TLS that the rest of a URL's options asks for: ca=FILE, cert=FILE with key=FILE, verify=false; nullptr unless
+// `secure`. Fails if another option is left.
+Result<std::shared_ptr<runtime::TlsContext>> tls_of(StoreUrl& url, bool secure);
+
+// "a:6379,b:6379"
+std::string hosts_text(const std::vector<HostPort>& hosts);
 
 }  // namespace bellwether::store

@@ -1,8 +1,5 @@
 #include "election/vote/vote_book.h"
 
-#include <algorithm>
-#include <utility>
-
 #include "core/base/check.h"
 #include "core/base/probe.h"
 

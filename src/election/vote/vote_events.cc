@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cmath>
-#include <optional>
 
 #include "core/base/bytes.h"
 

@@ -1,7 +1,6 @@
 #include "load/aggregate/totals.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 
 #include "core/base/check.h"

@@ -1,6 +1,5 @@
 #include "load/codec/window_codec.h"
 
-#include <algorithm>
 #include <array>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/wire_format_lite.h>

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <vector>
 
 #include "core/base/units.h"
@@ -206,14 +205,9 @@ Scale draw_plot(Grid& grid, const Box& box, std::span<const PlotPoint> points, D
 }
 
 std::string clock_text(Duration span) {
-  const auto seconds = static_cast<long long>(std::max(span, Duration::zero()).ns() / kSecond);
-  std::array<char, 48> text{};
-  if (seconds >= 3600) {
-    std::snprintf(text.data(), text.size(), "%lld:%02lld:%02lld", seconds / 3600, seconds / 60 % 60, seconds % 60);
-  } else {
-    std::snprintf(text.data(), text.size(), "%lld:%02lld", seconds / 60, seconds % 60);
-  }
-  return text.data();
+  const int64_t seconds = std::max(span, Duration::zero()).ns() / kSecond;
+  if (seconds < 3600) return fmt::format("{}:{:02}", seconds / 60, seconds % 60);
+  return fmt::format("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
 }
 
 }  // namespace bellwether::console

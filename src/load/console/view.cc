@@ -1,9 +1,7 @@
 #include "load/console/view.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 
 #include "core/base/units.h"
 #include "load/aggregate/metric.h"
@@ -140,13 +138,6 @@ namespace {
 
 constexpr std::size_t kFailuresShown = 2;
 
-template <class... Values>
-std::string print(const char* format, Values... values) {
-  std::array<char, 64> buffer{};
-  std::snprintf(buffer.data(), buffer.size(), format, values...);
-  return buffer.data();
-}
-
 }  // namespace
 
 Snapshot snapshot_of(const aggregate::Totals& totals, const Snapshot& before, Duration planned,
@@ -175,11 +166,10 @@ Snapshot snapshot_of(const aggregate::Totals& totals, const Snapshot& before, Du
 }
 
 std::string ci_line(const Snapshot& now) {
-  const auto whole_seconds = static_cast<long long>(now.elapsed.ns() / Duration::seconds(1).ns());
-  std::string line = print("%5llds", whole_seconds);
+  std::string line = fmt::format("{:5}s", now.elapsed.ns() / Duration::seconds(1).ns());
   if (now.planned > Duration::zero()) {
     const double ratio = std::clamp(now.elapsed.seconds_f() / now.planned.seconds_f(), 0.0, 1.0);
-    line += print("  %3d%%", static_cast<int>(ratio * 100));
+    line += fmt::format("  {:3}%", static_cast<int>(ratio * 100));
   }
   line += fmt::format("  {}  vus {}", now.state, now.vus);
   line += fmt::format("  {} req/s ({} total)", format_count(static_cast<uint64_t>(std::llround(now.rate_per_s))),
@@ -190,7 +180,7 @@ std::string ci_line(const Snapshot& now) {
     line += fmt::format("  p50 {} p99 {}", p50, format_duration(now.p99));
   }
   const double failed = now.requests == 0 ? 0 : static_cast<double>(now.failed) / static_cast<double>(now.requests);
-  line += print("  failed %.2f%%", failed * 100);
+  line += fmt::format("  failed {:.2f}%", failed * 100);
   for (std::size_t i = 0; i < std::min(now.failures.size(), kFailuresShown); ++i) {
     line += fmt::format("{}{} {}", i == 0 ? " (" : ", ", now.failures[i].cause, format_count(now.failures[i].count));
   }

@@ -117,9 +117,9 @@ class CurlReader {
       case CurlAct::kForm:
       case CurlAct::kFormString: read_part(value.text, option.act == CurlAct::kForm); break;
       case CurlAct::kUser: {
-        const std::size_t colon = std::min(value.text.find(':'), value.text.size());
-        request.auth =
-            Auth{"basic", value.text.substr(0, colon), value.text.substr(std::min(colon + 1, value.text.size()))};
+        std::string_view password = value.text;
+        const std::string user(take_until(password, ':'));
+        request.auth = Auth{"basic", user, std::string(password)};
         break;
       }
       case CurlAct::kDigest: call_.is_digest = true; break;

@@ -126,10 +126,8 @@ class ScenarioText {
     line(8, "http:");
     static constexpr std::array<std::string_view, 8> kMethods{"GET",    "POST", "PUT",     "PATCH",
                                                               "DELETE", "HEAD", "OPTIONS", "TRACE"};
-    std::string method;
-    for (const char c : request.method) method += ascii_lower(c);
     if (std::find(kMethods.begin(), kMethods.end(), request.method) != kMethods.end()) {
-      entry(10, method, scalar(request.url));
+      entry(10, lower_case(request.method), scalar(request.url));
     } else {
       entry(10, "method", scalar(request.method));
       entry(10, "url", scalar(request.url));
@@ -199,9 +197,7 @@ void name_steps(Draft& draft) {
       path = path.substr(0, path.find('?'));
       const std::size_t scheme = path.find("://");
       if (scheme != std::string_view::npos) path.remove_prefix(std::min(path.find('/', scheme + 3), path.size()));
-      std::string method;
-      for (const char c : request.method) method += ascii_lower(c);
-      name = step_name(fmt::format("{} {}", method, path));
+      name = step_name(fmt::format("{} {}", lower_case(request.method), path));
     }
     const auto& reserved = scenario::kBuiltinNames;
     if (std::find(reserved.begin(), reserved.end(), name) != reserved.end()) name += "_step";

@@ -50,16 +50,8 @@ bool skips_contents(std::string_view parent, std::string_view key) {
   return (parent == "content" && key == "text") || key == "_initiator" || key == "timings" || key == "cache";
 }
 
-std::string lower_case(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(), ascii_lower);
-  return out;
-}
-
 std::string_view header_at(const Node* message, std::string_view name) {
-  const Node* const headers = find(message, "headers");
-  if (headers == nullptr) return {};
-  for (const Node& header : headers->items) {
+  for (const Node& header : items_at(message, "headers")) {
     if (iequals(text_at(&header, "name"), name)) return text_at(&header, "value");
   }
   return {};
@@ -194,9 +186,7 @@ class HarReader {
   }
 
   void read_headers(const Node& asked, Request& request) {
-    const Node* const headers = find(&asked, "headers");
-    if (headers == nullptr) return;
-    for (const Node& header : headers->items) {
+    for (const Node& header : items_at(&asked, "headers")) {
       const std::string name = lower_case(text_at(&header, "name"));
       const std::string_view value = text_at(&header, "value");
       if (name == "cookie") note_sent(value);
@@ -271,21 +261,15 @@ class HarReader {
 
   void note_sent(std::string_view cookies) {
     while (!cookies.empty()) {
-      const std::size_t end = std::min(cookies.find(';'), cookies.size());
-      const std::string_view pair = trim(cookies.substr(0, end));
+      const std::string_view pair = trim(take_until(cookies, ';'));
       const std::string name(pair.substr(0, pair.find('=')));
       if (!name.empty() && !received_.contains(name)) foreign_.insert(name);
-      cookies.remove_prefix(std::min(end + 1, cookies.size()));
     }
   }
 
   void note_cookies(const Node* response) {
-    if (const Node* const cookies = find(response, "cookies")) {
-      for (const Node& cookie : cookies->items) received_.emplace(text_at(&cookie, "name"));
-    }
-    const Node* const headers = find(response, "headers");
-    if (headers == nullptr) return;
-    for (const Node& header : headers->items) {
+    for (const Node& cookie : items_at(response, "cookies")) received_.emplace(text_at(&cookie, "name"));
+    for (const Node& header : items_at(response, "headers")) {
       if (!iequals(text_at(&header, "name"), "set-cookie")) continue;
       // Several cookies stand in lines.
       std::string_view value = text_at(&header, "value");

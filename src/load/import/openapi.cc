@@ -48,15 +48,13 @@ class OpenApiReader {
  private:
   // The first server is the base. Its variables get their defaults.
   void read_server() {
-    const Node* const servers = find(&document_, "servers");
-    const Node* const server = servers != nullptr && !servers->items.empty() ? &servers->items.front() : nullptr;
+    const std::span<const Node> servers = items_at(&document_, "servers");
+    const Node* const server = servers.empty() ? nullptr : &servers.front();
     std::string url(text_at(server, "url"));
-    if (const Node* const variables = find(server, "variables")) {
-      for (const Node& variable : variables->items) {
-        const std::string name = fmt::format("{{{}}}", variable.key);
-        const std::size_t at = url.find(name);
-        if (at != std::string::npos) url.replace(at, name.size(), text_at(&variable, "default"));
-      }
+    for (const Node& variable : items_at(server, "variables")) {
+      const std::string name = fmt::format("{{{}}}", variable.key);
+      const std::size_t at = url.find(name);
+      if (at != std::string::npos) url.replace(at, name.size(), text_at(&variable, "default"));
     }
     while (url.ends_with('/')) url.pop_back();
     draft_.base = "${BASE}";
@@ -80,9 +78,7 @@ class OpenApiReader {
     // Those of the operation replace those of the path.
     std::vector<const Node*> parameters;
     for (const Node* const holder : {&operation, &item}) {
-      const Node* const list = find(holder, "parameters");
-      if (list == nullptr) continue;
-      for (const Node& one : list->items) {
+      for (const Node& one : items_at(holder, "parameters")) {
         const Node* const parameter = values_.resolve(&one);
         const auto is_same = [&](const Node* known) {
           return text_at(known, "name") == text_at(parameter, "name") &&
@@ -97,7 +93,7 @@ class OpenApiReader {
     read_request_body(values_.resolve(find(&operation, "requestBody")), request);
     const Node* const own = find(&operation, "security");
     read_security(own != nullptr ? own : find(&document_, "security"), request);
-    read_responses(find(&operation, "responses"), request);
+    read_responses(items_at(&operation, "responses"), request);
     std::string invented;
     for (const std::string& name : values_.take_invented()) invented += (invented.empty() ? "" : ", ") + name;
     if (!invented.empty()) request.comments.push_back("no example: " + invented);
@@ -165,15 +161,15 @@ class OpenApiReader {
   }
 
   void read_request_body(const Node* body, Request& request) {
-    const Node* const content = find(body, "content");
-    if (content == nullptr || content->items.empty()) return;
+    const std::span<const Node> content = items_at(body, "content");
+    if (content.empty()) return;
     const auto has = [&](std::string_view word) {
-      return std::find_if(content->items.begin(), content->items.end(),
+      return std::find_if(content.begin(), content.end(),
                           [word](const Node& media) { return media.key.find(word) != std::string::npos; });
     };
     auto media = has("json");
-    if (media == content->items.end()) media = has("x-www-form-urlencoded");
-    if (media == content->items.end()) media = content->items.begin();
+    if (media == content.end()) media = has("x-www-form-urlencoded");
+    if (media == content.end()) media = content.begin();
     const bool is_json = media->key.find("json") != std::string::npos;
     Node value = values_.value_of(*media, is_json ? "" : "body");
     if (is_json && (value.is_map() || value.is_list())) {
@@ -262,10 +258,9 @@ class OpenApiReader {
   }
 
   // The statuses of success that the document lists.
-  static void read_responses(const Node* responses, Request& request) {
-    if (responses == nullptr) return;
+  static void read_responses(std::span<const Node> responses, Request& request) {
     std::string statuses;
-    for (const Node& response : responses->items) {
+    for (const Node& response : responses) {
       if (iequals(response.key, "2xx")) {
         request.status = "{gte: 200, lt: 300}";
         return;

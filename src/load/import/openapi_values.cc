@@ -136,9 +136,9 @@ Node SchemaValues::make_object(const Node& schema, const std::string& name, int 
 // those that would contain themselves, are left out.
 void SchemaValues::add_properties(const Node& schema, const std::string& name, int depth, Node& out) {
   const auto add_parts = [&](const char* key, bool all) {
-    const Node* const parts = find(&schema, key);
-    for (std::size_t i = 0; parts != nullptr && i < parts->items.size() && (all || i == 0); ++i) {
-      const Node* const part = resolve(&parts->items[i]);
+    const std::span<const Node> parts = items_at(&schema, key);
+    for (const Node& one : parts.first(all ? parts.size() : std::min<std::size_t>(parts.size(), 1))) {
+      const Node* const part = resolve(&one);
       if (part == nullptr || depth > kMaxSchemaDepth || ++made_ > kMaxSchemaValues) continue;
       if (std::find(open_.begin(), open_.end(), part) != open_.end()) continue;
       open_.push_back(part);
@@ -149,9 +149,7 @@ void SchemaValues::add_properties(const Node& schema, const std::string& name, i
   add_parts("allOf", true);
   add_parts("oneOf", false);
   add_parts("anyOf", false);
-  const Node* const properties = find(&schema, "properties");
-  if (properties == nullptr) return;
-  for (const Node& property : properties->items) {
+  for (const Node& property : items_at(&schema, "properties")) {
     const Node* const known = resolve(&property);
     if (known == nullptr || text_at(known, "readOnly") == "true") continue;
     Node value = make(known, name.empty() ? property.key : name + "." + property.key, depth + 1);

@@ -1,8 +1,6 @@
 // Values for the parameters and bodies of an OpenAPI document: its examples, its defaults, or invented ones.
 #pragma once
 
-#include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -57,9 +57,7 @@ class PostmanReader {
                                       .hint = "export the collection as 'Collection v2.1'"});
       return;
     }
-    if (const Node* const variables = find(&root, "variable")) {
-      for (const Node& variable : variables->items) read_variable(variable);
-    }
+    for (const Node& variable : items_at(&root, "variable")) read_variable(variable);
     note_scripts(root);
     read_items(*items, "", find(&root, "auth"), 0);
     if (scripts_ > 0) {
@@ -85,9 +83,7 @@ class PostmanReader {
   }
 
   void note_scripts(const Node& holder) {
-    const Node* const events = find(&holder, "event");
-    if (events == nullptr) return;
-    for (const Node& event : events->items) {
+    for (const Node& event : items_at(&holder, "event")) {
       const Node* const lines = find(find(&event, "script"), "exec");
       const bool is_empty = lines == nullptr || (lines->is_scalar() && lines->text.empty()) ||
                             (lines->is_list() && std::all_of(lines->items.begin(), lines->items.end(),
@@ -187,14 +183,12 @@ class PostmanReader {
     std::string raw(url->is_scalar() ? std::string_view(url->text) : text_at(url, "raw"));
     if (raw.empty() && find(url, "host") != nullptr) raw = composed_url(*url);
     // ":id" in the path.
-    if (const Node* const variables = find(url, "variable")) {
-      for (const Node& variable : variables->items) {
-        const std::string name = fmt::format("/:{}", text_at(&variable, "key"));
-        const std::size_t at = raw.find(name);
-        if (name.size() == 2 || at == std::string::npos) continue;
-        const std::string_view value = text_at(&variable, "value");
-        raw.replace(at, name.size(), fmt::format("/{}", value.empty() ? std::string_view("1") : value));
-      }
+    for (const Node& variable : items_at(url, "variable")) {
+      const std::string name = fmt::format("/:{}", text_at(&variable, "key"));
+      const std::size_t at = raw.find(name);
+      if (name.size() == 2 || at == std::string::npos) continue;
+      const std::string_view value = text_at(&variable, "value");
+      raw.replace(at, name.size(), fmt::format("/{}", value.empty() ? std::string_view("1") : value));
     }
     const Node* const query = find(url, "query");
     const bool has_disabled = query != nullptr && std::any_of(query->items.begin(), query->items.end(), is_disabled);

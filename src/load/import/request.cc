@@ -222,6 +222,11 @@ const Node* find(const Node* node, std::string_view key) {
   return found == node->items.end() ? nullptr : &*found;
 }
 
+std::span<const Node> items_at(const Node* node, std::string_view key) {
+  const Node* member = find(node, key);
+  return member == nullptr ? std::span<const Node>() : member->items;
+}
+
 std::string_view text_at(const Node* node, std::string_view key) {
   const Node* member = find(node, key);
   return member != nullptr && member->is_scalar() ? std::string_view(member->text) : std::string_view();
@@ -282,8 +287,7 @@ bool can_send(Draft& draft, std::string_view name) {
 void set_body(Request& request, std::string text) {
   if (text.empty()) return;
   const Field* const type = header_of(request, "content-type");
-  std::string kind = type == nullptr ? std::string() : type->value;
-  std::transform(kind.begin(), kind.end(), kind.begin(), ascii_lower);
+  const std::string kind = type == nullptr ? std::string() : lower_case(type->value);
   std::string_view implied;
   if (kind.find("json") != std::string::npos) {
     if (auto tree = json_of(text)) {
@@ -316,9 +320,7 @@ void set_parts(Request& request, std::vector<Part> parts) {
 std::optional<Fields> split_form(std::string_view text) {
   Fields out;
   while (!text.empty()) {
-    const std::size_t end = std::min(text.find('&'), text.size());
-    const std::string_view pair = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
+    const std::string_view pair = take_until(text, '&');
     const std::size_t equals = pair.find('=');
     if (equals == std::string_view::npos || equals == 0) return std::nullopt;
     auto name = decoded_component(pair.substr(0, equals));
@@ -342,15 +344,13 @@ void clean_url(Request& request) {
   std::size_t end = std::min(url.find_first_of("/?", begin), url.size());
   const std::size_t at = url.substr(0, end).rfind('@');
   if (at != std::string::npos && at >= begin) {
-    const std::string user = url.substr(begin, at - begin);
-    const std::size_t colon = std::min(user.find(':'), user.size());
+    std::string_view password = std::string_view(url).substr(begin, at - begin);
+    const std::string_view user = take_until(password, ':');
     const auto part = [](std::string_view text) {
       const auto written = percent_decoded(text);
       return written && is_utf8(*written) ? literal(*written) : std::string(text);
     };
-    if (!request.auth) {
-      request.auth = Auth{"basic", part(user.substr(0, colon)), part(user.substr(std::min(colon + 1, user.size())))};
-    }
+    if (!request.auth) request.auth = Auth{"basic", part(user), part(password)};
     url.erase(begin, at + 1 - begin);
     end -= at + 1 - begin;
   }

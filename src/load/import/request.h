@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,8 @@ constexpr std::size_t kMaxJsonNodes = 2'000'000;
 
 // The member of this name of a map, or nullptr.
 const Node* find(const Node* node, std::string_view key);
+// Its items; empty unless it is a map or a list.
+std::span<const Node> items_at(const Node* node, std::string_view key);
 // Its text; empty unless it is a scalar.
 std::string_view text_at(const Node* node, std::string_view key);
 

@@ -7,7 +7,6 @@
 
 #include "core/base/check.h"
 #include "core/runtime/scope.h"
-#include "core/runtime/thread.h"
 #include "load/aggregate/totals.h"
 #include "load/plan/context.h"
 

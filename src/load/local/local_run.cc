@@ -1,7 +1,6 @@
 #include "load/local/local_run.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "core/runtime/scope.h"
 #include "load/aggregate/metric.h"

@@ -1,6 +1,5 @@
 #include "load/metrics/histogram.h"
 
-#include <algorithm>
 #include <cmath>
 #include <new>
 #include <utility>

@@ -1,9 +1,7 @@
 #include "load/plan/context.h"
 
 #include <algorithm>
-#include <map>
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include "core/base/overloaded.h"

@@ -1,7 +1,5 @@
 #include "load/plan/finding.h"
 
-#include <algorithm>
-#include <cmath>
 #include <map>
 #include <optional>
 #include <utility>

@@ -1,19 +1,17 @@
 #include "load/plan/load.h"
 
 #include <algorithm>
-#include <cmath>
 #include <string_view>
 
 #include "core/base/bytes.h"
 #include "core/base/check.h"
+#include "core/base/encoding.h"
 #include "core/signature/signature.h"
 #include "load/plan/compile/compile.h"
 #include "load/plan/compile/template.h"
-#include "load/scenario/document.h"
 #include "load/scenario/model.h"
 #include "load/scenario/parse.h"
 #include "load/scenario/section.h"
-#include "load/scenario/sources.h"
 
 namespace bellwether::plan {
 namespace {
@@ -213,7 +211,7 @@ Result<Plan> make_plan(const QuickRun& run) {
     workflow.executor = ConstantVus{.vus = run.vus, .duration = run.duration, .pacing = std::nullopt};
   }
   Step& step = workflow.steps.emplace_back();
-  for (const char c : call.method) step.name += ascii_lower(c);
+  step.name = lower_case(call.method);
   step.work = std::move(call);
   workflow.order = {.steps = {0}, .is_chain = true, .first = {0}, .width = 1};
   if (!run.local_ips.empty()) BW_RETURN_IF_ERROR(parse_local_ips(run.local_ips, plan.local_ips));

@@ -4,14 +4,11 @@
 #include <array>
 #include <cmath>
 #include <set>
-#include <string_view>
 #include <tl/expected.hpp>
 #include <tuple>
 
 #include "core/base/bytes.h"
-#include "load/plan/plan.h"
 #include "load/scenario/document.h"
-#include "load/scenario/section.h"
 
 namespace bellwether::plan {
 
@@ -55,9 +52,7 @@ tl::unexpected<Problem> wrong(Problem problem) { return tl::unexpected<Problem>(
 std::vector<Tag> split_tags(std::string_view text) {
   std::vector<Tag> tags;
   while (!text.empty()) {
-    const std::size_t comma = std::min(text.find(','), text.size());
-    const std::string_view part = text.substr(0, comma);
-    text.remove_prefix(std::min(comma + 1, text.size()));
+    const std::string_view part = take_until(text, ',');
     const std::size_t colon = part.find(':');
     if (colon == std::string_view::npos && !tags.empty()) {
       tags.back().value += "," + std::string(part);

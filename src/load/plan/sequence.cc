@@ -1,7 +1,5 @@
 #include "load/plan/sequence.h"
 
-#include <algorithm>
-
 #include "core/base/check.h"
 
 namespace bellwether::plan {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 
 #include "load/report/text.h"
@@ -90,24 +89,13 @@ constexpr std::size_t kMaxMarks = 40;
 constexpr double kMarkWidth = 56;  // of "10–12", in the letters of a phone
 
 std::string clock_label(double seconds, double tick) {
-  char out[40];
-  const auto whole = static_cast<long long>(std::llround(seconds));
-  if (tick < 1) {
-    std::snprintf(out, sizeof out, "%gs", seconds);
-  } else if (whole < 60 || tick < 60) {
-    if (whole < 60) {
-      std::snprintf(out, sizeof out, "%llds", whole);
-    } else {
-      std::snprintf(out, sizeof out, "%lld:%02lld", whole / 60, whole % 60);
-    }
-  } else if (whole % 3600 == 0 && whole > 0) {
-    std::snprintf(out, sizeof out, "%lldh", whole / 3600);
-  } else if (whole > 3600) {
-    std::snprintf(out, sizeof out, "%lldh%02lld", whole / 3600, whole / 60 % 60);
-  } else {
-    std::snprintf(out, sizeof out, "%lldm", whole / 60);
-  }
-  return out;
+  const auto whole = std::llround(seconds);
+  if (tick < 1) return fmt::format("{:g}s", seconds);
+  if (whole < 60) return fmt::format("{}s", whole);
+  if (tick < 60) return fmt::format("{}:{:02}", whole / 60, whole % 60);
+  if (whole % 3600 == 0) return fmt::format("{}h", whole / 3600);
+  if (whole > 3600) return fmt::format("{}h{:02}", whole / 3600, whole / 60 % 60);
+  return fmt::format("{}m", whole / 60);
 }
 
 // On a clock, steps are of sixty.
@@ -188,26 +176,17 @@ std::string level_label(double part, const std::string& text) {
 }
 
 std::string number(double value) {
-  char out[40];
-  std::snprintf(out, sizeof out, "%.1f", value);
-  std::string text = out;
+  std::string text = fmt::format("{:.1f}", value);
   if (text.ends_with(".0")) text.resize(text.size() - 2);
   return text == "-0" ? "0" : text;
 }
 
 std::string label(double value) {
-  char out[40];
   const double size = std::abs(value);
-  if (size >= 1e9) {
-    std::snprintf(out, sizeof out, "%gG", value / 1e9);
-  } else if (size >= 1e6) {
-    std::snprintf(out, sizeof out, "%gM", value / 1e6);
-  } else if (size >= 1e4) {
-    std::snprintf(out, sizeof out, "%gk", value / 1e3);
-  } else {
-    std::snprintf(out, sizeof out, "%g", value);
-  }
-  return out;
+  if (size >= 1e9) return fmt::format("{:g}G", value / 1e9);
+  if (size >= 1e6) return fmt::format("{:g}M", value / 1e6);
+  if (size >= 1e4) return fmt::format("{:g}k", value / 1e3);
+  return fmt::format("{:g}", value);
 }
 
 std::string legend(const std::vector<std::pair<std::string, std::string>>& entries) {
@@ -312,15 +291,11 @@ std::string step_charts(const ResultFile& run, const ResultStep& step, const std
 
 std::string columns_script(const std::vector<Column>& columns) {
   std::string out = "[";
-  char text[320];
   for (const Column& c : columns) {
-    std::snprintf(text, sizeof text, "[%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%llu", c.from, c.to, c.rate, c.rate_least,
-                  c.rate_most, c.failed, c.failed_most, static_cast<unsigned long long>(c.vus));
-    out += (out.size() > 1 ? "," : "") + std::string(text);
-    if (c.timed) {
-      std::snprintf(text, sizeof text, ",%.4g,%.4g,%.4g", c.longest.p50, c.longest.p95, c.longest.p99);
-      out += text;
-    }
+    if (out.size() > 1) out += ",";
+    out += fmt::format("[{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},{}", c.from, c.to, c.rate, c.rate_least,
+                       c.rate_most, c.failed, c.failed_most, c.vus);
+    if (c.timed) out += fmt::format(",{:.4g},{:.4g},{:.4g}", c.longest.p50, c.longest.p95, c.longest.p99);
     out += "]";
   }
   return out + "]";

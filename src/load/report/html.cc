@@ -1,8 +1,6 @@
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <map>
-#include <string_view>
 
 #include "core/base/units.h"
 #include "load/report/chart.h"
@@ -19,18 +17,14 @@ using metrics::Histogram;
 constexpr std::size_t kMaxFacts = 8;  // lines of one fact in the head
 constexpr std::size_t kMaxStepCharts = 24;
 
-std::string plain(double value, const char* format = "%.6g") {
-  char out[48];
-  std::snprintf(out, sizeof out, format, value);
-  return out;
-}
+std::string plain(double value, int digits = 6) { return fmt::format("{:.{}g}", value, digits); }
 
 std::string whole(uint64_t value) { return format_count(value); }
 
 // Three digits or more, without an exponent.
 std::string digits(double value) {
   if (value >= 1 || value == 0) return decimal(value);
-  return plain(value, value < 0.001 ? "%.6f" : "%.3g");
+  return value < 0.001 ? fmt::format("{:.6f}", value) : plain(value, 3);
 }
 
 std::string millis(Duration value) { return digits(value.millis_f()); }
@@ -47,8 +41,8 @@ std::string span_text(double value) {
 // A value of a threshold with its unit (text.h, unit_of). `exact`: with all its digits.
 std::string quantity(double value, const std::string& unit, bool exact) {
   const bool is_whole = value >= 0 && value < 1e15 && value == std::floor(value);
-  if (unit == "fraction") return plain(value * 100, exact ? "%.9g" : "%.3g") + "%";
-  std::string text = exact || value < 0 ? plain(value, exact ? "%.9g" : "%.6g")
+  if (unit == "fraction") return plain(value * 100, exact ? 9 : 3) + "%";
+  std::string text = exact || value < 0 ? plain(value, exact ? 9 : 6)
                      : is_whole         ? whole(static_cast<uint64_t>(value))
                                         : digits(value);
   if (unit == "per_s") return text + "/s";
@@ -421,11 +415,15 @@ std::string course(const ResultFile& run) {
   Table events({{"Event"}, {"At", "", "s"}, {"Kind", "text"}, {"Detail", "text long"}});
   for (std::size_t i = 0; i < run.events.size(); ++i) {
     const ResultEvent& one = run.events[i];
-    events.add({{std::to_string(i + 1)}, {plain(one.t, "%.1f")}, {one.kind, "text"}, {one.detail, "text long"}});
+    events.add(
+        {{std::to_string(i + 1)}, {fmt::format("{:.1f}", one.t)}, {one.kind, "text"}, {one.detail, "text long"}});
   }
   Table lost({{"Cause"}, {"From", "", "s"}, {"To", "", "s"}, {"Fraction of the load"}});
   for (const ResultLoss& one : run.lost) {
-    lost.add({{one.cause}, {plain(one.from, "%.1f")}, {plain(one.to, "%.1f")}, {plain(one.ratio * 100, "%.3g") + "%"}});
+    lost.add({{one.cause},
+              {fmt::format("{:.1f}", one.from)},
+              {fmt::format("{:.1f}", one.to)},
+              {plain(one.ratio * 100, 3) + "%"}});
   }
   Table workers({{"Worker"}, {"Cores"}, {"State", "text"}});
   for (const ResultWorker& one : run.workers) {

@@ -1,5 +1,3 @@
-#include <cstdio>
-
 #include "load/aggregate/verdict.h"
 #include "load/report/reports.h"
 #include "load/report/text.h"
@@ -13,12 +11,6 @@ struct Case {
   std::string failure;  // empty: none
   std::string error;
 };
-
-std::string seconds(double value) {
-  char out[48];
-  std::snprintf(out, sizeof out, "%.3f", value);
-  return out;
-}
 
 // The bottleneck of the generator, for a person; empty: none.
 std::string generator_text(const ResultFile& run) {
@@ -36,8 +28,8 @@ std::string suite(const ResultFile& run, const std::string& name, const std::vec
   for (const Case& one : cases) {
     failures += one.failure.empty() ? 0 : 1;
     errors += one.error.empty() ? 0 : 1;
-    inside += fmt::format("    <testcase classname=\"{}\" name=\"{}\" time=\"{}\"", escaped(one.of), escaped(one.name),
-                          seconds(time));
+    inside += fmt::format("    <testcase classname=\"{}\" name=\"{}\" time=\"{:.3f}\"", escaped(one.of),
+                          escaped(one.name), time);
     const std::string& text = one.failure.empty() ? one.error : one.failure;
     const std::string tag = one.failure.empty() ? "error" : "failure";
     if (text.empty()) {
@@ -48,10 +40,10 @@ std::string suite(const ResultFile& run, const std::string& name, const std::vec
   }
   // The schema requires the time of day without a zone; it is UTC.
   return fmt::format(
-      "  <testsuite name=\"{}: {}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"0\" time=\"{}\" "
+      "  <testsuite name=\"{}: {}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"0\" time=\"{:.3f}\" "
       "timestamp=\"{}\">\n{}{}  </testsuite>\n",
-      escaped(run.scenario), name, cases.size(), failures, errors, seconds(time), escaped(run.started_at.substr(0, 19)),
-      inside, told.empty() ? "" : fmt::format("    <system-out>{}</system-out>\n", escaped(told)));
+      escaped(run.scenario), name, cases.size(), failures, errors, time, escaped(run.started_at.substr(0, 19)), inside,
+      told.empty() ? "" : fmt::format("    <system-out>{}</system-out>\n", escaped(told)));
 }
 
 std::vector<Case> verdict_of(const ResultFile& run) {

@@ -3,13 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <string_view>
 #include <utility>
-#include <vector>
 
-#include "load/report/chart.h"
 #include "load/report/text.h"
 
 namespace bellwether::report {
@@ -119,19 +116,14 @@ double most_of(const Values& values) {
 // "[[1,0,2],0,…]": an entry for each column, 0 for an empty one.
 std::string script_of(const Lines& lines) {
   std::string out = "[";
-  char text[96];
   for (std::size_t c = 0; c < lines.first.size(); ++c) {
     if (c > 0) out += ",";
     if (std::isnan(lines.first[c])) {
       out += "0";
       continue;
     }
-    std::snprintf(text, sizeof text, "[%.6g,%.6g", lines.first[c], lines.second[c]);
-    out += text;
-    if (!std::isnan(lines.third[c])) {
-      std::snprintf(text, sizeof text, ",%.6g", lines.third[c]);
-      out += text;
-    }
+    out += fmt::format("[{:.6g},{:.6g}", lines.first[c], lines.second[c]);
+    if (!std::isnan(lines.third[c])) out += fmt::format(",{:.6g}", lines.third[c]);
     out += "]";
   }
   return out + "]";

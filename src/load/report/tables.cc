@@ -1,7 +1,6 @@
 // Runs as tables for other programs: comma-separated values, and the percentile text of HdrHistogram.
 #include <array>
 #include <cmath>
-#include <cstdio>
 
 #include "core/base/bytes.h"
 #include "load/report/reports.h"
@@ -25,7 +24,6 @@ double deviation_ms(const metrics::Histogram& histogram) {
 
 std::string percentile_text(const metrics::Histogram& histogram) {
   std::string out = "       Value     Percentile TotalCount 1/(1-Percentile)\n\n";
-  char line[128];
   const auto total = static_cast<double>(histogram.count());
   const std::vector<metrics::Histogram::Bucket> buckets = histogram.buckets();
   uint64_t upto = 0;
@@ -35,27 +33,19 @@ std::string percentile_text(const metrics::Histogram& histogram) {
       upto += buckets[next++].count;
     const double value = histogram.percentile(ratio * 100).millis_f();
     if (upto == histogram.count()) break;
-    std::snprintf(line, sizeof line, "%12.3f %2.12f %10llu %14.2f\n", value, ratio,
-                  static_cast<unsigned long long>(upto), 1 / (1 - ratio));
-    out += line;
+    out += fmt::format("{:12.3f} {:2.12f} {:10} {:14.2f}\n", value, ratio, upto, 1 / (1 - ratio));
     // Ticks are closer near the end: the same number for each halving of the rest.
     const double ticks = kTicksPerHalving * std::exp2(std::floor(std::log2(1 / (1 - ratio))) + 1);
     ratio += 1 / ticks;
   }
-  if (!buckets.empty()) {
-    std::snprintf(line, sizeof line, "%12.3f %2.12f %10llu\n", histogram.max().millis_f(), 1.0,
-                  static_cast<unsigned long long>(histogram.count()));
-    out += line;
-  }
-  std::snprintf(line, sizeof line, "#[Mean    = %12.3f, StdDeviation   = %12.3f]\n", histogram.mean().millis_f(),
-                deviation_ms(histogram));
-  out += line;
-  std::snprintf(line, sizeof line, "#[Max     = %12.3f, Total count    = %12llu]\n", histogram.max().millis_f(),
-                static_cast<unsigned long long>(histogram.count()));
-  out += line;
-  std::snprintf(line, sizeof line, "#[Buckets = %12u, SubBuckets     = %12u]\n", metrics::Histogram::kMagnitudes,
-                metrics::Histogram::kSubBuckets);
-  return out + line;
+  const double most = histogram.max().millis_f();
+  if (!buckets.empty()) out += fmt::format("{:12.3f} {:2.12f} {:10}\n", most, 1.0, histogram.count());
+  return out + fmt::format(
+                   "#[Mean    = {:12.3f}, StdDeviation   = {:12.3f}]\n"
+                   "#[Max     = {:12.3f}, Total count    = {:12}]\n"
+                   "#[Buckets = {:12}, SubBuckets     = {:12}]\n",
+                   histogram.mean().millis_f(), deviation_ms(histogram), most, histogram.count(),
+                   metrics::Histogram::kMagnitudes, metrics::Histogram::kSubBuckets);
 }
 
 Result<std::string> to_hdr(const ResultFile& run, std::string_view step) {
@@ -102,11 +92,8 @@ class CsvRow {
   CsvRow& text(const std::string& value) { return put(quoted(value)); }
   CsvRow& count(uint64_t value) { return put(std::to_string(value)); }
   CsvRow& number(double value) {
-    char out[48];
-    std::snprintf(out, sizeof out, "%.6g", value);
     // Six digits are the precision of a time; a large rate has every digit before the point.
-    if (std::abs(value) >= 1e6) std::snprintf(out, sizeof out, "%.0f", value);
-    return put(out);
+    return put(std::abs(value) >= 1e6 ? fmt::format("{:.0f}", value) : fmt::format("{:.6g}", value));
   }
   CsvRow& none(int cells) {
     text_.append(static_cast<std::size_t>(cells), ',');

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdint>
-#include <cstdio>
 
+#include "core/base/encoding.h"
 #include "core/base/units.h"
 #include "load/metrics/window.h"
 #include "load/plan/metric.h"
@@ -14,43 +13,14 @@ namespace bellwether::report {
 
 namespace {
 
-std::string print(const char* format, double value) {
-  std::array<char, 64> buffer{};
-  std::snprintf(buffer.data(), buffer.size(), format, value);
-  return buffer.data();
-}
-
 bool starts_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
-// The number of bytes of the character that begins at `at`, 0 without one. Overlong forms and surrogates are none.
-std::size_t character_at(std::string_view text, std::size_t at, uint32_t& code) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(at);
-  std::size_t size = 1;
-  if (first >= 0xf0 && first < 0xf5) {
-    size = 4;
-  } else if (first >= 0xe0 && first < 0xf0) {
-    size = 3;
-  } else if (first >= 0xc2 && first < 0xe0) {
-    size = 2;
-  } else if (first >= 0x80) {
-    return 0;
-  }
-  if (at + size > text.size()) return 0;
-  code = size == 1 ? first : first & (0xffU >> (size + 1));
-  for (std::size_t i = 1; i < size; ++i) {
-    if ((byte(at + i) & 0xc0U) != 0x80) return 0;
-    code = (code << 6U) | (byte(at + i) & 0x3fU);
-  }
-  const bool overlong = (size == 3 && code < 0x800) || (size == 4 && code < 0x10000);
-  const bool surrogate = code >= 0xd800 && code <= 0xdfff;
-  return overlong || surrogate || code > 0x10ffff ? 0 : size;
-}
-
-bool in_xml(uint32_t code) {
-  return code == '\t' || code == '\n' || (code >= 0x20 && code != 0x7f && code != 0xfffe && code != 0xffff);
+bool in_xml(std::string_view character) {
+  if (character.size() > 1) return character != "\xEF\xBF\xBE" && character != "\xEF\xBF\xBF";  // U+FFFE, U+FFFF
+  const char c = character.front();
+  return c == '\t' || c == '\n' || (c >= 0x20 && c != 0x7f);
 }
 
 std::string in_unit(const plan::CustomMetric& metric, const std::string& value) {
@@ -60,9 +30,7 @@ std::string in_unit(const plan::CustomMetric& metric, const std::string& value) 
 std::string amount(double value) {
   const bool is_whole = value >= 0 && value < 1e15 && value == std::floor(value);
   if (is_whole) return format_count(static_cast<uint64_t>(value));
-  char text[32];
-  std::snprintf(text, sizeof text, "%.6g", value);
-  return text;
+  return fmt::format("{:.6g}", value);
 }
 
 // A file from elsewhere may have any value.
@@ -81,15 +49,15 @@ std::string percent(uint64_t part, uint64_t whole) {
   const double ratio = 100.0 * static_cast<double>(part) / static_cast<double>(whole);
   if (part > 0 && ratio < 0.01) return "<0.01%";
   if (part < whole && ratio > 99.99) return "99.99%";
-  return print("%.2f%%", ratio);
+  return fmt::format("{:.2f}%", ratio);
 }
 
 std::string ratio_text(double part) { return part < 0.0001 ? "<0.01%" : ratio(std::min(part, 1.0)); }
 
 std::string decimal(double value) {
-  if (value < 0 || !std::isfinite(value) || value >= 1e18) return print("%g", value);
+  if (value < 0 || !std::isfinite(value) || value >= 1e18) return fmt::format("{:g}", value);
   if (value >= 999.95) return format_count(static_cast<uint64_t>(std::llround(value)));
-  return print(value >= 9.995 ? "%.1f" : "%.2f", value);
+  return fmt::format("{:.{}f}", value, value >= 9.995 ? 1 : 2);
 }
 
 std::size_t width_of(std::string_view text) {
@@ -230,19 +198,18 @@ std::string escaped(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   for (std::size_t at = 0; at < text.size();) {
-    uint32_t code = 0;
-    const std::size_t size = character_at(text, at, code);
-    if (size == 0 || !in_xml(code)) {
+    const std::size_t size = utf8_length(text.substr(at));
+    if (size == 0 || !in_xml(text.substr(at, size))) {
       out += kReplacement;
-    } else if (code == '&') {
+    } else if (text[at] == '&') {
       out += "&amp;";
-    } else if (code == '<') {
+    } else if (text[at] == '<') {
       out += "&lt;";
-    } else if (code == '>') {
+    } else if (text[at] == '>') {
       out += "&gt;";
-    } else if (code == '"') {
+    } else if (text[at] == '"') {
       out += "&quot;";
-    } else if (code == '\'') {
+    } else if (text[at] == '\'') {
       out += "&#39;";
     } else {
       out += text.substr(at, size);

@@ -7,7 +7,6 @@
 #include <thread>
 
 #include "core/runtime/processes.h"
-#include "load/aggregate/totals.h"
 #include "load/codec/window_codec.h"
 
 namespace bellwether::results {

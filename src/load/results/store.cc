@@ -2,8 +2,6 @@
 #include "load/results/store.h"
 
 #include <algorithm>
-#include <string>
-#include <string_view>
 
 #include "core/base/bytes.h"
 #include "core/runtime/processes.h"

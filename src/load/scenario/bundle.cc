@@ -1,7 +1,6 @@
 #include "load/scenario/bundle.h"
 
-#include <algorithm>
-
+#include "core/base/bytes.h"
 #include "load/scenario/document.h"
 
 namespace bellwether::scenario {
@@ -20,11 +19,7 @@ Result<std::string> joined(Result<std::vector<std::string>> names) {
 Result<std::vector<std::string>> cut(Result<std::string> names) {
   BW_TRY(const auto all, std::move(names));
   std::vector<std::string> out;
-  for (std::size_t at = 0; at < all.size();) {
-    const std::size_t end = std::min(all.find('\0', at), all.size());
-    out.push_back(all.substr(at, end - at));
-    at = end + 1;
-  }
+  for (std::string_view rest = all; !rest.empty();) out.emplace_back(take_until(rest, '\0'));
   return out;
 }
 

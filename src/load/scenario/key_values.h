@@ -6,6 +6,12 @@
 
 namespace bellwether::scenario::holds {
 
+template <const Map& kMap>
+inline constexpr Value kMapOf[] = {{.form = Form::kMap, .map = &kMap}};
+template <const auto& kChoices>
+inline constexpr Value kChoiceOf[] = {{.form = Form::kChoice, .choices = kChoices}};
+template <uint64_t kLow, uint64_t kHigh>
+inline constexpr Value kWholeIn[] = {{.form = Form::kWhole, .range = {kLow, kHigh}}};
 inline constexpr Value kText[] = {{.form = Form::kText}};
 inline constexpr Value kScalar[] = {{.form = Form::kScalar}};
 inline constexpr Value kJson[] = {{.form = Form::kJson}};
@@ -24,8 +30,16 @@ inline constexpr std::string_view kValueNames = "[A-Za-z_][A-Za-z0-9_]*";
 inline constexpr std::string_view kMetricNames = "[A-Za-z_][A-Za-z0-9_]{0,127}";
 inline constexpr Value kTags[] = {
     {.form = Form::kNamed, .range = {0, kMaxTags}, .elements = kText, .names = kValueNames}};
-inline constexpr Value kStepMap[] = {{.form = Form::kMap, .map = &maps::kStep}};
 inline constexpr Value kSteps[] = {
-    {.form = Form::kNamed, .range = {1, kMaxSteps}, .elements = kStepMap, .names = kStepNames}};
+    {.form = Form::kNamed, .range = {1, kMaxSteps}, .elements = kMapOf<maps::kStep>, .names = kStepNames}};
+
+constexpr Key required(Key key) {
+  key.required = true;
+  return key;
+}
+constexpr Key beside(std::string_view other, Key key) {
+  key.with = other;
+  return key;
+}
 
 }  // namespace bellwether::scenario::holds

@@ -31,38 +31,31 @@ using namespace holds;
 // --- pauses ----------------------------------------------------------------------------------------------------------
 
 constexpr Key kUniformKeys[] = {
-    {.name = "min", .text = "The shortest pause", .values = kDuration, .required = true},
-    {.name = "max", .text = "The longest pause", .values = kDuration, .required = true},
+    required({"min", "The shortest pause", kDuration}),
+    required({"max", "The longest pause", kDuration}),
 };
 constexpr Key kNormalKeys[] = {
-    {.name = "mean", .text = "Around which pauses are drawn", .values = kDuration, .required = true},
-    {.name = "stddev", .text = "The standard deviation", .values = kDuration, .required = true},
-    {.name = "min", .text = "Shorter ones count as this; 0 without it", .values = kDuration},
-    {.name = "max", .text = "Longer ones count as this", .values = kDuration},
+    required({"mean", "Around which pauses are drawn", kDuration}),
+    required({"stddev", "The standard deviation", kDuration}),
+    {"min", "Shorter ones count as this; 0 without it", kDuration},
+    {"max", "Longer ones count as this", kDuration},
 };
 constexpr Key kExponentialKeys[] = {
-    {.name = "mean", .text = "The mean of the pauses", .values = kSomeDuration, .required = true},
-    {.name = "max", .text = "Longer ones count as this", .values = kDuration},
+    required({"mean", "The mean of the pauses", kSomeDuration}),
+    {"max", "Longer ones count as this", kDuration},
 };
 constexpr Value kSigma[] = {{.form = Form::kNumber, .range = {.high = kMaxSigma}}};
 constexpr Key kLognormalKeys[] = {
-    {.name = "median", .text = "Half of the pauses are shorter", .values = kSomeDuration, .required = true},
-    {.name = "sigma",
-     .text = "The standard deviation of the natural logarithm, up to 10",
-     .values = kSigma,
-     .required = true},
-    {.name = "max", .text = "Longer ones count as this", .values = kDuration},
+    required({"median", "Half of the pauses are shorter", kSomeDuration}),
+    required({"sigma", "The standard deviation of the natural logarithm, up to 10", kSigma}),
+    {"max", "Longer ones count as this", kDuration},
 };
-constexpr Value kUniformMap[] = {{.form = Form::kMap, .map = &kUniform}};
-constexpr Value kNormalMap[] = {{.form = Form::kMap, .map = &kNormal}};
-constexpr Value kExponentialMap[] = {{.form = Form::kMap, .map = &kExponential}};
-constexpr Value kLognormalMap[] = {{.form = Form::kMap, .map = &kLognormal}};
 // In the order of Delay::Law.
 constexpr Key kDelayKeys[] = {
-    {.name = "uniform", .text = "Anything between two durations, all of it equally likely", .values = kUniformMap},
-    {.name = "normal", .text = "Around a mean (normal distribution)", .values = kNormalMap},
-    {.name = "exponential", .text = "Often short, now and then long", .values = kExponentialMap},
-    {.name = "lognormal", .text = "Around a median, with a long tail", .values = kLognormalMap},
+    {"uniform", "Anything between two durations, all of it equally likely", kMapOf<kUniform>},
+    {"normal", "Around a mean (normal distribution)", kMapOf<kNormal>},
+    {"exponential", "Often short, now and then long", kMapOf<kExponential>},
+    {"lognormal", "Around a median, with a long tail", kMapOf<kLognormal>},
 };
 constexpr std::string_view kLaws[] = {"uniform", "normal", "exponential", "lognormal"};
 
@@ -95,17 +88,10 @@ constexpr std::string_view kPriorities[] = {"auto", "low", "normal", "high", "ex
 constexpr std::string_view kOnOvertimes[] = {"kill", "pause", "notify"};
 constexpr std::string_view kCollects[] = {"one", "all"};
 
-constexpr Value kExecutor[] = {{.form = Form::kChoice, .choices = kExecutors}};
-constexpr Value kPriority[] = {{.form = Form::kChoice, .choices = kPriorities}};
-constexpr Value kOnOvertime[] = {{.form = Form::kChoice, .choices = kOnOvertimes}};
-constexpr Value kCollect[] = {{.form = Form::kChoice, .choices = kCollects}};
 constexpr Value kVus[] = {{.form = Form::kWhole, .range = {0, kMaxVus}}, {.form = Form::kMap, .map = &kUsers}};
-constexpr Value kSomeVus[] = {{.form = Form::kWhole, .range = {0, kMaxVus}}};
 constexpr Value kOneVuOrMore[] = {{.form = Form::kWhole, .range = {1, kMaxVus}}};
-constexpr Value kIterations[] = {{.form = Form::kWhole, .range = {1, kMaxIterations}}};
 constexpr Value kTarget[] = {{.form = Form::kWhole, .range = {0, kMaxVus}}, {.form = Form::kRate}};
-constexpr Value kStageMap[] = {{.form = Form::kMap, .map = &kStage}};
-constexpr Value kStages[] = {{.form = Form::kList, .range = {1, kMaxStages}, .elements = kStageMap}};
+constexpr Value kStages[] = {{.form = Form::kList, .range = {1, kMaxStages}, .elements = kMapOf<kStage>}};
 constexpr Value kUsed[] = {{.form = Form::kText},
                            {.form = Form::kList, .elements = kText},
                            {.form = Form::kNamed, .elements = kText, .names = kValueNames}};
@@ -115,76 +101,49 @@ constexpr Value kProvidedTo[] = {{.form = Form::kNamed, .elements = kProvided, .
 constexpr Value kProvides[] = {{.form = Form::kNamed, .elements = kProvidedTo}};
 
 constexpr Key kUsersKeys[] = {
-    {.name = "preallocated", .text = "Virtual users that are there from the beginning", .values = kOneVuOrMore},
-    {.name = "max", .text = "Virtual users that there may be", .values = kOneVuOrMore},
+    {"preallocated", "Virtual users that are there from the beginning", kOneVuOrMore},
+    {"max", "Virtual users that there may be", kOneVuOrMore},
 };
 constexpr Key kStageKeys[] = {
-    {.name = "duration", .text = "How long it takes; 0s: at once", .values = kDuration, .required = true},
-    {.name = "target", .text = "What is reached at its end: users, or a rate", .values = kTarget, .required = true},
+    required({"duration", "How long it takes; 0s: at once", kDuration}),
+    required({"target", "What is reached at its end: users, or a rate", kTarget}),
 };
 constexpr Key kProvideKeys[] = {
-    {.name = "value", .text = "The value, a template such as ${login.token}", .values = kText, .required = true},
-    {.name = "collect",
-     .text = "all: the list of the values of all virtual users; one: a single value",
-     .values = kCollect},
+    required({"value", "The value, a template such as ${login.token}", kText}),
+    {"collect", "all: the list of the values of all virtual users; one: a single value", kChoiceOf<kCollects>},
 };
 constexpr Key kWorkflowKeys[] = {
-    {.name = "vus", .text = "How many virtual users", .values = kVus},
-    {.name = "duration", .text = "How long it runs", .values = kDuration},
-    {.name = "executor", .text = "What decides when iterations begin", .values = kExecutor},
-    {.name = "rate", .text = "How many iterations begin in a time: 500/s, 30/m", .values = kRate},
-    {.name = "time_unit",
-     .text = "What a rate without a unit is counted in",
-     .values = kSomeDuration,
-     .alias = "timeUnit"},
-    {.name = "steps", .text = "What a virtual user does in an iteration", .values = kSteps, .required = true},
-    {.name = "start_time",
-     .text = "How long after the start of the run, or the end of what it depends on, it begins",
-     .values = kDuration,
-     .alias = "startTime"},
-    {.name = "graceful_stop",
-     .text = "How long running iterations may take to end",
-     .values = kDuration,
-     .alias = "gracefulStop"},
-    {.name = "pacing",
-     .text = "How long after the one before it an iteration starts, at the earliest",
-     .values = kPause},
-    {.name = "max_wait",
-     .text = "How long an arrival waits for a free virtual user before it is dropped",
-     .values = kDuration},
-    {.name = "rebalance",
-     .text = "Whether parts of it move to workers that come to the cluster while it runs",
-     .values = kBool},
-    {.name = "stages", .text = "The course of users, or of the rate, as straight lines", .values = kStages},
-    {.name = "max_vus", .text = "How many virtual users there may be", .values = kOneVuOrMore, .alias = "maxVUs"},
-    {.name = "start_vus", .text = "Virtual users at its begin", .values = kSomeVus, .alias = "startVUs"},
-    {.name = "start_rate", .text = "The rate at its begin", .values = kRate, .alias = "startRate"},
-    {.name = "iterations", .text = "How many iterations, of all users or of each", .values = kIterations},
-    {.name = "max_duration",
-     .text = "How long its iterations may take altogether; what was not begun by then is dropped",
-     .values = kSomeDuration,
-     .alias = "maxDuration"},
-    {.name = "graceful_ramp_down",
-     .text = "How long a user who is one too many may take to end its iteration",
-     .values = kDuration,
-     .alias = "gracefulRampDown"},
-    {.name = "use", .text = "Values of other workflows, which provide them for this one", .values = kUses},
-    {.name = "depends", .text = "Workflows that must have completed before it begins", .values = kTexts},
-    {.name = "provide", .text = "Values for other workflows, which use them", .values = kProvides},
-    {.name = "priority", .text = "How many cores it gets, beside others", .values = kPriority},
-    {.name = "on_overtime",
-     .text = "What becomes of its load when that runs for longer than it may, on a cluster",
-     .values = kOnOvertime},
-    {.name = "keep_cookies",
-     .text = "Whether a user keeps its cookies from one iteration to the next",
-     .values = kBool},
-    {.name = "keep_connections",
-     .text = "Whether a user keeps its connections from one iteration to the next",
-     .values = kBool},
-    {.name = "tags", .text = "Names and texts by which thresholds take its steps together", .values = kTags},
-    {.name = "timeout",
-     .text = "How long it may take from when it may begin; then it is ended at once",
-     .values = kSomeDuration},
+    {"vus", "How many virtual users", kVus},
+    {"duration", "How long it runs", kDuration},
+    {"executor", "What decides when iterations begin", kChoiceOf<kExecutors>},
+    {"rate", "How many iterations begin in a time: 500/s, 30/m", kRate},
+    {"time_unit", "What a rate without a unit is counted in", kSomeDuration, "timeUnit"},
+    required({"steps", "What a virtual user does in an iteration", kSteps}),
+    {"start_time", "How long after the start of the run, or the end of what it depends on, it begins", kDuration,
+     "startTime"},
+    {"graceful_stop", "How long running iterations may take to end", kDuration, "gracefulStop"},
+    {"pacing", "How long after the one before it an iteration starts, at the earliest", kPause},
+    {"max_wait", "How long an arrival waits for a free virtual user before it is dropped", kDuration},
+    {"rebalance", "Whether parts of it move to workers that come to the cluster while it runs", kBool},
+    {"stages", "The course of users, or of the rate, as straight lines", kStages},
+    {"max_vus", "How many virtual users there may be", kOneVuOrMore, "maxVUs"},
+    {"start_vus", "Virtual users at its begin", kWholeIn<0, kMaxVus>, "startVUs"},
+    {"start_rate", "The rate at its begin", kRate, "startRate"},
+    {"iterations", "How many iterations, of all users or of each", kWholeIn<1, kMaxIterations>},
+    {"max_duration", "How long its iterations may take altogether; what was not begun by then is dropped",
+     kSomeDuration, "maxDuration"},
+    {"graceful_ramp_down", "How long a user who is one too many may take to end its iteration", kDuration,
+     "gracefulRampDown"},
+    {"use", "Values of other workflows, which provide them for this one", kUses},
+    {"depends", "Workflows that must have completed before it begins", kTexts},
+    {"provide", "Values for other workflows, which use them", kProvides},
+    {"priority", "How many cores it gets, beside others", kChoiceOf<kPriorities>},
+    {"on_overtime", "What becomes of its load when that runs for longer than it may, on a cluster",
+     kChoiceOf<kOnOvertimes>},
+    {"keep_cookies", "Whether a user keeps its cookies from one iteration to the next", kBool},
+    {"keep_connections", "Whether a user keeps its connections from one iteration to the next", kBool},
+    {"tags", "Names and texts by which thresholds take its steps together", kTags},
+    {"timeout", "How long it may take from when it may begin; then it is ended at once", kSomeDuration},
     {.name = "preAllocatedVUs",
      .text = "Virtual users that are there from the beginning (k6's name of vus: {preallocated: N})",
      .values = kOneVuOrMore,
@@ -196,76 +155,59 @@ constexpr std::string_view kWorkflowLater[] = {"data"};
 
 constexpr std::string_view kFormatKeys[] = {"csv", "json", "jsonl"};
 constexpr std::string_view kPicks[] = {"sequential", "random", "unique-per-vu"};
-constexpr Value kPick[] = {{.form = Form::kChoice, .choices = kPicks}};
-constexpr Value kDataMap[] = {{.form = Form::kMap, .map = &kData}};
 constexpr Value kDatas[] = {
-    {.form = Form::kNamed, .range = {0, kMaxFeeders}, .elements = kDataMap, .names = kValueNames}};
+    {.form = Form::kNamed, .range = {0, kMaxFeeders}, .elements = kMapOf<kData>, .names = kValueNames}};
 constexpr std::string_view kAtEnds[] = {"restart", "stop"};
-constexpr Value kAtEnd[] = {{.form = Form::kChoice, .choices = kAtEnds}};
 constexpr Key kDataKeys[] = {
-    {.name = "csv", .text = "A file of rows, with a line of names at its top (RFC 4180)", .values = kText},
-    {.name = "json", .text = "A file with an array of objects", .values = kText},
-    {.name = "jsonl", .text = "A file with an object in each line", .values = kText},
-    {.name = "pick", .text = "Which row an iteration takes", .values = kPick},
-    {.name = "wrap", .text = "With unique-per-vu: whether there may be more users than rows", .values = kBool},
-    {.name = "at_end", .text = "With sequential: whether the rows begin again, or the workflow ends", .values = kAtEnd},
-    {.name = "delimiter", .text = "With 'csv': what stands between columns, one character or tab", .values = kText},
+    {"csv", "A file of rows, with a line of names at its top (RFC 4180)", kText},
+    {"json", "A file with an array of objects", kText},
+    {"jsonl", "A file with an object in each line", kText},
+    {"pick", "Which row an iteration takes", kChoiceOf<kPicks>},
+    {"wrap", "With unique-per-vu: whether there may be more users than rows", kBool},
+    {"at_end", "With sequential: whether the rows begin again, or the workflow ends", kChoiceOf<kAtEnds>},
+    {"delimiter", "With 'csv': what stands between columns, one character or tab", kText},
 };
 constexpr std::string_view kOnLosses[] = {"inconclusive", "pass", "fail"};
-constexpr Value kOnLoss[] = {{.form = Form::kChoice, .choices = kOnLosses}};
 constexpr Value kThresholdOf[] = {{.form = Form::kText}, {.form = Form::kMap, .map = &kThreshold}};
 constexpr Value kThresholdsOf[] = {{.form = Form::kText},
                                    {.form = Form::kMap, .map = &kThreshold},
                                    {.form = Form::kList, .range = {1, kMaxThresholds}, .elements = kThresholdOf}};
 constexpr Value kThresholds[] = {{.form = Form::kNamed, .range = {0, kMaxThresholds}, .elements = kThresholdsOf}};
 constexpr Value kEnv[] = {{.form = Form::kNamed, .elements = kScalar, .names = kValueNames}, {.form = Form::kNothing}};
-constexpr Value kDefaultsMap[] = {{.form = Form::kMap, .map = &kDefaults}};
-constexpr Value kHttpDefaultsMap[] = {{.form = Form::kMap, .map = &kHttpDefaults}};
-constexpr Value kWorkflowMap[] = {{.form = Form::kMap, .map = &kWorkflow}};
 constexpr Value kWorkflows[] = {
-    {.form = Form::kNamed, .range = {1, kMaxWorkflows}, .elements = kWorkflowMap, .names = kStepNames}};
+    {.form = Form::kNamed, .range = {1, kMaxWorkflows}, .elements = kMapOf<kWorkflow>, .names = kStepNames}};
 
 // In the order of MetricKind.
 constexpr std::string_view kMetricKinds[] = {"counter", "gauge", "rate", "trend"};
-constexpr Value kMetricKind[] = {{.form = Form::kChoice, .choices = kMetricKinds}};
 constexpr Value kMetricOf[] = {{.form = Form::kChoice, .choices = kMetricKinds}, {.form = Form::kMap, .map = &kMetric}};
 constexpr Value kMetrics[] = {
     {.form = Form::kNamed, .range = {0, kMaxMetrics}, .elements = kMetricOf, .names = kMetricNames}};
 
 constexpr Key kMetricKeys[] = {
-    {.name = "kind",
-     .text = "What is known of it: a sum, a last value, a ratio, or a spread",
-     .values = kMetricKind,
-     .required = true},
-    {.name = "unit", .text = "What its values are; with ms they are times", .values = kText},
+    required({"kind", "What is known of it: a sum, a last value, a ratio, or a spread", kChoiceOf<kMetricKinds>}),
+    {"unit", "What its values are; with ms they are times", kText},
 };
 constexpr Key kThresholdKeys[] = {
-    {.name = "threshold", .text = "An expression such as p(95)<300", .values = kText, .required = true},
-    {.name = "abort_on_fail",
-     .text = "Whether the run ends as soon as it fails",
-     .values = kBool,
-     .alias = "abortOnFail"},
-    {.name = "delay_abort_eval",
-     .text = "How long after the start it ends the run at the earliest",
-     .values = kDuration,
-     .alias = "delayAbortEval"},
+    required({"threshold", "An expression such as p(95)<300", kText}),
+    {"abort_on_fail", "Whether the run ends as soon as it fails", kBool, "abortOnFail"},
+    {"delay_abort_eval", "How long after the start it ends the run at the earliest", kDuration, "delayAbortEval"},
 };
 constexpr Key kDefaultsKeys[] = {
-    {.name = "http", .text = "Settings of every http step", .values = kHttpDefaultsMap},
+    {"http", "Settings of every http step", kMapOf<kHttpDefaults>},
 };
 constexpr Key kScenarioKeys[] = {
-    {.name = "name", .text = "Name of the run in reports; without it that of the file", .values = kText},
-    {.name = "include", .text = "Other files that say a part of it", .values = kTexts},
-    {.name = "env", .text = "Constants; --set and environment variables win over them", .values = kEnv},
-    {.name = "data", .text = "Files whose rows iterations take, by name", .values = kDatas},
-    {.name = "metrics", .text = "The scenario's own metrics, which its steps record", .values = kMetrics},
-    {.name = "defaults", .text = "Settings of all steps", .values = kDefaultsMap},
-    {.name = "setup", .text = "What comes before all workflows, once, and is not measured", .values = kWorkflowMap},
-    {.name = "workflows", .text = "What to run: groups of virtual users", .values = kWorkflows, .required = true},
-    {.name = "teardown", .text = "What comes after all workflows, once, and is not measured", .values = kWorkflowMap},
-    {.name = "thresholds", .text = "What must hold for the run to pass, by metric", .values = kThresholds},
-    {.name = "on_loss", .text = "The verdict when part of the run was lost", .values = kOnLoss},
-    {.name = "timeout", .text = "How long the run may take; then it is ended at once", .values = kSomeDuration},
+    {"name", "Name of the run in reports; without it that of the file", kText},
+    {"include", "Other files that say a part of it", kTexts},
+    {"env", "Constants; --set and environment variables win over them", kEnv},
+    {"data", "Files whose rows iterations take, by name", kDatas},
+    {"metrics", "The scenario's own metrics, which its steps record", kMetrics},
+    {"defaults", "Settings of all steps", kMapOf<kDefaults>},
+    {"setup", "What comes before all workflows, once, and is not measured", kMapOf<kWorkflow>},
+    required({"workflows", "What to run: groups of virtual users", kWorkflows}),
+    {"teardown", "What comes after all workflows, once, and is not measured", kMapOf<kWorkflow>},
+    {"thresholds", "What must hold for the run to pass, by metric", kThresholds},
+    {"on_loss", "The verdict when part of the run was lost", kChoiceOf<kOnLosses>},
+    {"timeout", "How long the run may take; then it is ended at once", kSomeDuration},
 };
 constexpr std::string_view kScenarioLater[] = {"tags", "report"};
 

@@ -3,10 +3,8 @@
 #include "load/scenario/parse.h"
 
 #include <algorithm>
-#include <array>
 
 #include "core/base/overloaded.h"
-#include "load/scenario/section.h"
 
 namespace bellwether::scenario {
 
@@ -49,10 +47,7 @@ void bind_frame(const Section& file, Scenario& scenario) {
 void parse_workflows(const Section& file, Scenario& scenario) {
   Reading& reading = file.reading();
   const Node* workflows = file.find("workflows");
-  if (workflows == nullptr) {
-    file.report_missing("'workflows' is missing in " + file.where(), "a map of workflows");
-    return;
-  }
+  if (workflows == nullptr) return file.need("workflows", "a map of workflows");
   if (!workflows->is_map() || workflows->items.empty()) {
     report_wrong(*workflows, file.what(*workflows), "a map of at least one workflow", reading);
     return;
@@ -105,38 +100,28 @@ std::optional<Threshold> parse_threshold(const Node& node, const Text& metric, R
   auto expression = section.constant("threshold");
   out.abort_on_fail = section.boolean("abort_on_fail").value_or(false);
   out.delay_abort_eval = section.duration("delay_abort_eval").value_or(Duration::zero());
-  if (!expression) {
-    if (section.find("threshold") == nullptr) {
-      section.report_missing("'threshold' is missing in " + where, "an expression such as p(95)<300");
-    }
-    return std::nullopt;
-  }
+  section.need("threshold", "an expression such as p(95)<300");
+  if (!expression) return std::nullopt;
   out.expression = std::move(*expression);
   return out;
 }
 
-constexpr std::array<std::string_view, 3> kFormats{"csv", "json", "jsonl"};  // as in DataFormat
-
 void read_path(const Section& section, Feeder& feeder) {
   Reading& reading = section.reading();
-  const Node* given = nullptr;
-  for (std::size_t i = 0; i < kFormats.size(); ++i) {
-    const Node* node = section.find(kFormats[i]);
-    if (node == nullptr) continue;
-    if (given != nullptr) {
-      reading.diagnostics.add(node->place(),
-                              {.message = fmt::format("{} contradicts {}", section.what(*node), in_quotes(given->key)),
-                               .hint = "data comes from one file: remove one of them"});
-      return;
-    }
-    given = node;
-    feeder.format = static_cast<DataFormat>(i);
-    if (auto path = section.constant(kFormats[i])) feeder.path = std::move(*path);
+  const Names formats = maps::kData.exactly_one;  // as in DataFormat
+  const std::vector<const Node*> given = section.given(formats);
+  if (given.empty()) {
+    return section.report_missing(section.where() + " names no file", "csv: FILE, json: FILE or jsonl: FILE");
   }
-  if (given == nullptr) {
-    section.report_missing(section.where() + " names no file", "csv: FILE, json: FILE or jsonl: FILE");
-  } else if (given->is_scalar() && given->text.empty()) {
-    report_wrong(*given, section.what(*given), "the path of a file", reading);
+  const Node& first = *given.front();
+  feeder.format = static_cast<DataFormat>(std::find(formats.begin(), formats.end(), first.key) - formats.begin());
+  if (auto path = section.constant(first.key)) feeder.path = std::move(*path);
+  if (given.size() > 1) {
+    reading.diagnostics.add(given[1]->place(),
+                            {.message = fmt::format("{} contradicts {}", section.what(*given[1]), in_quotes(first.key)),
+                             .hint = "data comes from one file: remove one of them"});
+  } else if (first.is_scalar() && first.text.empty()) {
+    report_wrong(first, section.what(first), "the path of a file", reading);
   }
 }
 
@@ -147,8 +132,7 @@ void read_delimiter(const Section& section, Feeder& feeder) {
   const auto text = section.constant("delimiter");
   if (!text) return;
   if (feeder.format != DataFormat::kCsv) {
-    reading.diagnostics.add(node->place(), {.message = section.what(*node) + " has no effect: it is for 'csv'"});
-    return;
+    return section.report_useless(*node, "it is for 'csv'");
   }
   const std::string delimiter = text->text == "tab" ? "\t" : text->text;
   const char c = delimiter.size() == 1 ? delimiter.front() : '\0';
@@ -169,15 +153,11 @@ Feeder parse_feeder(const Node& node, Reading& reading) {
   if (const auto choice = section.choice("pick")) feeder.pick = static_cast<RowPick>(*choice);
   feeder.wrap = section.boolean("wrap").value_or(false);
   if (feeder.wrap && feeder.pick != RowPick::kUniquePerVu) {
-    const Node& wrap = *section.find("wrap");
-    reading.diagnostics.add(wrap.place(),
-                            {.message = section.what(wrap) + " has no effect: it is for 'pick: unique-per-vu'"});
+    section.report_useless(*section.find("wrap"), "it is for 'pick: unique-per-vu'");
   }
   feeder.ends = section.choice("at_end").value_or(0) == 1;
   if (feeder.ends && feeder.pick != RowPick::kSequential) {
-    const Node& at_end = *section.find("at_end");
-    reading.diagnostics.add(at_end.place(),
-                            {.message = section.what(at_end) + " has no effect: it is for 'pick: sequential'"});
+    section.report_useless(*section.find("at_end"), "it is for 'pick: sequential'");
   }
   return feeder;
 }

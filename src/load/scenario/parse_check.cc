@@ -1,26 +1,16 @@
 // The conditions on a response (`check`) and the values taken from it (`extract`).
-#include <array>
 #include <cmath>
 
 #include "core/base/bytes.h"
+#include "core/base/enum_names.h"
 #include "load/scenario/parse.h"
 
 namespace bellwether::scenario {
 namespace {
 
-struct OperatorName {
-  std::string_view name;
-  Operator op;
-};
-constexpr std::array<OperatorName, 9> kOperators{{{"equals", Operator::kEquals},
-                                                  {"not", Operator::kNot},
-                                                  {"lt", Operator::kLess},
-                                                  {"lte", Operator::kLessEqual},
-                                                  {"gt", Operator::kGreater},
-                                                  {"gte", Operator::kGreaterEqual},
-                                                  {"contains", Operator::kContains},
-                                                  {"matches", Operator::kMatches},
-                                                  {"exists", Operator::kExists}}};
+// The last two are written in other ways, and no key has their names.
+constexpr EnumNames<Operator> kOperators("equals", "not", "lt", "lte", "gt", "gte", "contains", "matches", "exists",
+                                         "absent", "valid");
 
 const Map& operators_of(const Condition& condition) {
   if (condition.counts) return maps::kCountCheck;
@@ -37,13 +27,6 @@ const Map& operators_of(const Condition& condition) {
     case Subject::kHeader: break;
   }
   return maps::kHeaderCheck;
-}
-
-Operator operator_of(std::string_view name) {
-  for (const OperatorName& entry : kOperators) {
-    if (entry.name == name) return entry.op;
-  }
-  return Operator::kEquals;
 }
 
 // A scalar as YAML means it: unquoted numbers, true, false and null are values, everything else is a text. What a JSON
@@ -159,7 +142,7 @@ class ConditionReader {
       condition.counts = true;
       return read(item, std::move(condition), section.what(item));
     }
-    condition.op = operator_of(item.key);
+    condition.op = *kOperators.find(item.key);
     condition.mark = item.place();
     if (condition.op == Operator::kExists) {
       const auto wanted = read_bool(item, section.what(item), reading_);

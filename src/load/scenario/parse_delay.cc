@@ -59,7 +59,7 @@ class LawReader {
   }
   void missing(std::string_view key, std::string expected) {
     wrong_ = true;
-    section_.report_missing(fmt::format("{} is missing in {}", in_quotes(key), section_.where()), std::move(expected));
+    section_.need(key, std::move(expected));
   }
   void refuse(std::string_view key, std::string expected) {
     wrong_ = true;

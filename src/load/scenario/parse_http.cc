@@ -1,5 +1,4 @@
 // The credentials of requests.
-#include <algorithm>
 
 #include "core/base/bytes.h"
 #include "load/scenario/parse.h"
@@ -8,8 +7,6 @@
 namespace bellwether::scenario {
 
 namespace {
-
-constexpr std::array<std::string_view, 8> kMethods{"get", "post", "put", "patch", "delete", "head", "options", "trace"};
 
 std::vector<StatusRange> parse_expected(const Section& http) {
   const Node* node = http.find("expected_statuses");
@@ -42,10 +39,8 @@ TlsOptions parse_tls(const Section& tls) {
   out.ca = tls.constant("ca");
   out.certificate = tls.constant("certificate");
   out.key = tls.constant("key");
-  if ((tls.find("certificate") == nullptr) != (tls.find("key") == nullptr)) {
-    const std::string_view missing = tls.find("key") == nullptr ? "key" : "certificate";
-    tls.report_missing(fmt::format("{} is missing in {}", in_quotes(missing), tls.where()),
-                       "{certificate: FILE, key: FILE}, both in PEM");
+  if (tls.find("certificate") != nullptr || tls.find("key") != nullptr) {
+    for (const auto* key : {"certificate", "key"}) tls.need(key, "{certificate: FILE, key: FILE}, both in PEM");
   }
   out.server_name = tls.constant("server_name");
   out.min_version = tls.choice("min_version");
@@ -110,9 +105,7 @@ std::optional<Retry> parse_retries(const Section& http) {
     return retry;
   }
   const Section section(*node, "'retries' of " + http.where(), http.reading(), maps::kRetries);
-  if (section.find("times") == nullptr) {
-    section.report_missing("'times' is missing in " + section.where(), "how often, such as 2");
-  }
+  section.need("times", "how often, such as 2");
   retry.times = section.whole("times").value_or(0);
   retry.wait = section.duration("wait").value_or(Duration::zero());
   if (const Node* on = section.find("on")) read_retry_reasons(*on, section.what(*on), retry, http.reading());
@@ -133,11 +126,7 @@ std::string read_method(const Section& section) {
 // A method is a key that holds the URL (`get: /items`), or `method` beside `url`.
 void parse_method_and_url(const Section& section, Http& http) {
   Reading& reading = section.reading();
-  std::vector<const Node*> given;
-  for (const std::string_view method : kMethods) {
-    if (const Node* node = section.find(method)) given.push_back(node);
-  }
-  if (const Node* node = section.find("method")) given.push_back(node);
+  const std::vector<const Node*> given = section.given(maps::kHttp.exactly_one);
   const Node* url = section.find("url");
   if (given.empty() || (given.front()->key == "method" && url == nullptr)) {
     section.report_missing(section.where() + " does not say what to request",
@@ -169,30 +158,21 @@ Body parse_files(const Section& section) {
   const Node* const pick = section.find("pick");
   const auto picked = section.choice("pick");
   const Names sources = maps::kFileBody.exactly_one;
-  const Node* last = nullptr;
-  int given = 0;
-  for (const std::string_view source : sources) {
-    const Node* const node = section.find(source);
-    if (node == nullptr) continue;
-    last = node;
-    ++given;
-  }
+  const std::vector<const Node*> given = section.given(sources);
   Reading& reading = section.reading();
-  if (given == 0) {
+  if (given.empty()) {
     section.report_missing(section.where() + " names no file", "a text, {file: PATH}, {directory: PATH} or {glob: …}");
     return {};
   }
-  if (given > 1) {
+  const Node& last = *given.back();
+  if (given.size() > 1) {
     reading.diagnostics.add(
-        last->place(), {.message = section.where() + " names files in more than one way", .expected = one_of(sources)});
+        last.place(), {.message = section.where() + " names files in more than one way", .expected = one_of(sources)});
     return {};
   }
-  if (file && file->text.empty()) report_wrong(*last, section.what(*last), "the path of a file", reading);
+  if (file && file->text.empty()) report_wrong(last, section.what(last), "the path of a file", reading);
   if (file) {
-    if (pick != nullptr) {
-      reading.diagnostics.add(pick->place(), {.message = section.what(*pick) + " has no effect: it is one file",
-                                              .hint = "'pick' is for 'directory' and 'glob'"});
-    }
+    if (pick != nullptr) section.report_useless(*pick, "it is one file", "'pick' is for 'directory' and 'glob'");
     return FileBody{std::move(*file), is_template};
   }
   if (!folder && !glob) return {};
@@ -255,34 +235,29 @@ MultipartBody parse_multipart(const Node& node, const Section& http) {
 
 Body parse_body(const Section& section) {
   Reading& reading = section.reading();
-  const Node* json = section.find("json");
-  const Node* text = section.find("body");
-  const Node* form = section.find("form");
-  const Node* multipart = section.find("multipart");
-  const int given = (json != nullptr) + (text != nullptr) + (form != nullptr) + (multipart != nullptr);
-  if (given > 1) {
-    const Node* last = multipart != nullptr ? multipart : form != nullptr ? form : text;
-    reading.diagnostics.add(last->place(), {.message = section.where() + " has more than one body",
-                                            .expected = "one of json, body, form, multipart"});
+  static constexpr std::string_view kBodies[] = {"json", "body", "form", "multipart"};
+  const std::vector<const Node*> given = section.given(kBodies);
+  if (given.empty()) return {};
+  const Node& body = *given.back();
+  if (given.size() > 1) {
+    reading.diagnostics.add(body.place(),
+                            {.message = section.where() + " has more than one body", .expected = one_of(kBodies)});
     return {};
   }
-  if (multipart != nullptr) {
+  if (body.key == "multipart") {
     const Node* headers = section.find("headers");
     for (const Node& header : headers != nullptr ? headers->items : std::vector<Node>()) {
       if (!iequals(header.key, "content-type")) continue;
-      reading.diagnostics.add(header.place(), {.message = section.what(*multipart) + " has its own Content-Type",
+      reading.diagnostics.add(header.place(), {.message = section.what(body) + " has its own Content-Type",
                                                .hint = "take this header away"});
     }
-    return parse_multipart(*multipart, section);
+    return parse_multipart(body, section);
   }
-  if (json != nullptr) return JsonBody{*json};
-  if (form != nullptr) return FormBody{parse_pairs(*form, section.what(*form), reading)};
-  if (text == nullptr) return {};
-  if (!text->is_map()) {
-    auto written = read_text(*text, section.what(*text), reading);
-    return written ? Body(TextBody{std::move(*written)}) : Body();
-  }
-  return parse_files(Section(*text, "'body' of " + section.where(), reading, maps::kFileBody));
+  if (body.key == "json") return JsonBody{body};
+  if (body.key == "form") return FormBody{parse_pairs(body, section.what(body), reading)};
+  if (body.is_map()) return parse_files(Section(body, "'body' of " + section.where(), reading, maps::kFileBody));
+  auto text = read_text(body, section.what(body), reading);
+  return text ? Body(TextBody{std::move(*text)}) : Body();
 }
 
 // {token_url: …, client_id: …, client_secret: …}, all constants: the token is requested before any iteration begins.
@@ -292,10 +267,7 @@ std::optional<OAuth2> parse_oauth2(const Node& node, const Section& auth) {
   OAuth2 out;
   bool whole = true;
   const auto take = [&](std::string_view key, Text& into) {
-    if (section.find(key) == nullptr) {
-      section.report_missing(fmt::format("{} is missing in {}", in_quotes(key), section.where()),
-                             "{token_url: URL, client_id: NAME, client_secret: SECRET}");
-    }
+    section.need(key, "{token_url: URL, client_id: NAME, client_secret: SECRET}");
     auto text = section.constant(key);
     whole = whole && text.has_value();
     if (text) into = std::move(*text);
@@ -408,43 +380,33 @@ std::optional<Auth> parse_auth(const Section& http) {
   const Section section(*node, "'auth' of " + http.where(), reading, maps::kAuth);
   if (!node->is_map()) return std::nullopt;
   Auth auth{.mark = node->place(), .is_digest = false, .bearer = {}, .user = {}, .password = {}, .oauth2 = {}};
-  const Node* basic = section.find("basic");
-  const Node* digest = section.find("digest");
-  const Node* bearer = section.find("bearer");
-  const Node* oauth2 = section.find("oauth2");
-  if ((basic != nullptr) + (digest != nullptr) + (bearer != nullptr) + (oauth2 != nullptr) > 1) {
-    const Node* last = oauth2 != nullptr ? oauth2 : bearer != nullptr ? bearer : digest;
-    reading.diagnostics.add(last->place(),
-                            {.message = section.where() + " has more than one scheme", .expected = one_of(schemes)});
-    return std::nullopt;
-  }
-  if (bearer != nullptr) {
-    auth.bearer = read_text(*bearer, section.what(*bearer), reading);
-    return auth.bearer ? std::optional(auth) : std::nullopt;
-  }
-  if (oauth2 != nullptr) {
-    auth.oauth2 = parse_oauth2(*oauth2, section);
-    return auth.oauth2 ? std::optional(auth) : std::nullopt;
-  }
-  auth.is_digest = digest != nullptr;
-  if (auth.is_digest) basic = digest;
-  if (basic == nullptr) {
+  const std::vector<const Node*> given = section.given(schemes);
+  if (given.empty()) {
     if (node->items.empty()) section.report_missing(section.where() + " names no scheme", one_of(schemes));
     return std::nullopt;
   }
-  const Section credentials(*basic, fmt::format("{} of {}", in_quotes(basic->key), section.where()), reading,
+  const Node& scheme = *given.back();
+  if (given.size() > 1) {
+    reading.diagnostics.add(scheme.place(),
+                            {.message = section.where() + " has more than one scheme", .expected = one_of(schemes)});
+    return std::nullopt;
+  }
+  if (scheme.key == "bearer") {
+    auth.bearer = section.text("bearer");
+    return auth.bearer ? std::optional(auth) : std::nullopt;
+  }
+  if (scheme.key == "oauth2") {
+    auth.oauth2 = parse_oauth2(scheme, section);
+    return auth.oauth2 ? std::optional(auth) : std::nullopt;
+  }
+  auth.is_digest = scheme.key == "digest";
+  const Section credentials(scheme, fmt::format("{} of {}", in_quotes(scheme.key), section.where()), reading,
                             auth.is_digest ? maps::kDigest : maps::kBasic);
-  if (!basic->is_map()) return std::nullopt;
+  if (!scheme.is_map()) return std::nullopt;
   bool whole = true;
   for (const std::string_view key : {"user", "password"}) {
-    const Node* part = credentials.find(key);
-    if (part == nullptr) {
-      credentials.report_missing(fmt::format("{} is missing in {}", in_quotes(key), credentials.where()),
-                                 "{user: NAME, password: SECRET}");
-      whole = false;
-      continue;
-    }
-    auto text = read_text(*part, credentials.what(*part), reading);
+    credentials.need(key, "{user: NAME, password: SECRET}");
+    auto text = credentials.text(key);
     whole = whole && text.has_value();
     if (text) (key == "user" ? auth.user : auth.password) = std::move(*text);
   }

@@ -2,7 +2,6 @@
 // them.
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "core/base/bytes.h"
 #include "load/scenario/parse.h"
@@ -12,7 +11,6 @@ namespace bellwether::scenario {
 
 namespace {
 
-constexpr std::array<std::string_view, 6> kWorks{"http", "lua", "native", "action", "steps", "choose"};
 constexpr std::array<std::string_view, 7> kAllWorks{"http", "lua", "native", "action", "steps", "choose", "metric"};
 constexpr std::array<std::string_view, 2> kLanguages{"lua", "native"};
 
@@ -56,19 +54,16 @@ void parse_work(const Section& section, Step& step) {
   Reading& reading = section.reading();
   const Node* http = section.find("http");
   const Node* action = section.find("action");
-  const Node* first = nullptr;
-  for (const std::string_view key : kWorks) {
-    const Node* work = section.find(key);
-    if (work == nullptr) continue;
-    if (first != nullptr) {
-      note_unread(*first, reading);
-      note_unread(*work, reading);
-      reading.diagnostics.add(work->place(), {.message = fmt::format("{} has both {} and {}", section.where(),
-                                                                     in_quotes(first->key), in_quotes(work->key)),
-                                              .hint = "make two steps of it"});
-      return;
-    }
-    first = work;
+  const std::vector<const Node*> given = section.given(maps::kStep.exactly_one);
+  const Node* const first = given.empty() ? nullptr : given.front();
+  if (given.size() > 1) {
+    const Node& second = *given[1];
+    note_unread(*first, reading);
+    note_unread(second, reading);
+    reading.diagnostics.add(second.place(), {.message = fmt::format("{} has both {} and {}", section.where(),
+                                                                    in_quotes(first->key), in_quotes(second.key)),
+                                             .hint = "make two steps of it"});
+    return;
   }
   if (http != nullptr) {
     step.work = parse_http(*http, "'http' of " + section.where(), reading);
@@ -79,9 +74,8 @@ void parse_work(const Section& section, Step& step) {
     for (const std::string_view key : {"check", "extract", "metric", "on_error"}) {
       const Node* node = section.find(key);
       if (node == nullptr) continue;
-      reading.diagnostics.add(node->place(),
-                              {.message = section.what(*node) + " has no effect: the steps that it holds do the work",
-                               .hint = fmt::format("move {} to one of these steps", in_quotes(key))});
+      section.report_useless(*node, "the steps that it holds do the work",
+                             fmt::format("move {} to one of these steps", in_quotes(key)));
     }
     return;
   }
@@ -173,9 +167,7 @@ std::optional<Metric> parse_metric(const Node& node, Reading& reading) {
     return out;
   }
   const Section section(node, where, reading, maps::kMetric);
-  if (section.find("kind") == nullptr) {
-    section.report_missing("'kind' is missing in " + where, "one of counter, gauge, rate, trend");
-  }
+  section.need("kind", "one of counter, gauge, rate, trend");
   if (const auto kind = section.choice("kind")) out.kind = static_cast<MetricKind>(*kind);
   if (const auto unit = section.constant("unit")) {
     out.unit = unit->text;
@@ -223,9 +215,7 @@ void parse_place(const Section& section, const Block* block, Step& step) {
   step.weight = section.whole("weight").value_or(step.weight);
   const Node* useless = is_drawn ? after : weight;
   if (useless == nullptr) return;
-  reading.diagnostics.add(useless->place(), {.message = section.what(*useless) + " has no effect: " +
-                                                        (is_drawn ? "only one of the steps of 'choose' runs"
-                                                                  : "no 'choose' holds the step")});
+  section.report_useless(*useless, is_drawn ? "only one of the steps of 'choose' runs" : "no 'choose' holds the step");
 }
 
 void parse_step(const Node& node, std::optional<uint16_t> holder, Workflow& workflow, Reading& reading) {
@@ -285,11 +275,9 @@ void parse_list(const Node& steps, const std::string& what, std::optional<uint16
 }  // namespace
 
 void parse_steps(const Section& section, Workflow& workflow) {
+  section.need("steps", "a map of steps such as {home: {http: {get: /}}}");
   if (const Node* steps = section.find("steps")) {
     parse_list(*steps, section.what(*steps), std::nullopt, workflow, section.reading());
-  } else {
-    section.report_missing("'steps' is missing in " + section.where(),
-                           "a map of steps such as {home: {http: {get: /}}}");
   }
 }
 
@@ -299,12 +287,8 @@ Code parse_code(const Node& node, const std::string& where, Reading& reading) {
   if (node.key == "native") out.language = Code::Language::kNative;
   if (!node.is_map()) return out;
   for (const auto& [key, text] : {std::pair<std::string_view, Text*>{"file", &out.file}, {"call", &out.function}}) {
-    if (section.find(key) == nullptr) {
-      section.report_missing(fmt::format("{} is missing in {}", in_quotes(key), section.where()),
-                             key == "file" ? "the file of the program" : "the name of a function of the program");
-    } else if (auto value = section.constant(key)) {
-      *text = std::move(*value);
-    }
+    section.need(key, key == "file" ? "the file of the program" : "the name of a function of the program");
+    if (auto value = section.constant(key)) *text = std::move(*value);
   }
   parse_arguments(section, out);
   out.sets = parse_names(section, "sets");

@@ -1,7 +1,6 @@
 // The executors: the keys of each, and their values.
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "core/base/bytes.h"
 #include "core/base/units.h"
@@ -52,8 +51,7 @@ std::optional<Provide> read_provide(const Node& value, const std::string& where,
     return out;
   }
   const Section section(value, what, reading, maps::kProvide);
-  if (section.find("value") == nullptr)
-    section.report_missing("'value' is missing in " + section.where(), "a text such as \"${login.token}\"");
+  section.need("value", "a text such as \"${login.token}\"");
   auto text = section.text("value");
   out.collect_all = section.choice("collect") == 1;
   if (text) out.value = std::move(*text);
@@ -121,17 +119,10 @@ bool is_of_executors(std::string_view key) {
   return std::any_of(kinds.begin(), kinds.end(), [&](const Kind& kind) { return has(kind.keys, key); });
 }
 
-void report_missing(const Section& section, std::string_view key, std::string expected) {
-  section.report_missing(fmt::format("{} is missing in {}", in_quotes(key), section.where()), std::move(expected));
-}
-
 void refuse_all_but(const Section& section, Names read, const std::string& why) {
   for (const Key& key : maps::kWorkflow.keys) {
     if (!is_of_executors(key.name) || has(read, key.name)) continue;
-    const Node* node = section.find(key.name);
-    if (node == nullptr) continue;
-    section.reading().diagnostics.add(node->place(),
-                                      {.message = fmt::format("{} has no effect: {}", section.what(*node), why)});
+    if (const Node* node = section.find(key.name)) section.report_useless(*node, why);
   }
 }
 
@@ -146,16 +137,12 @@ Duration read_time(const Section& section, std::string_view key, Duration otherw
 }
 
 Duration read_run_time(const Section& section) {
-  if (section.find("duration") == nullptr) {
-    report_missing(section, "duration", "a duration such as 250ms, 30s or 1h30m");
-  }
+  section.need("duration", "a duration such as 250ms, 30s or 1h30m");
   return read_time(section, "duration", Duration::seconds(1));
 }
 
 uint32_t read_vus(const Section& section) {
-  if (section.find("vus") == nullptr) {
-    report_missing(section, "vus", "the number of virtual users, such as 10");
-  }
+  section.need("vus", "the number of virtual users, such as 10");
   return static_cast<uint32_t>(section.whole("vus", kVusRange).value_or(1));
 }
 
@@ -187,9 +174,7 @@ template <class Read>
 void read_stages(const Section& section, Read read) {
   Reading& reading = section.reading();
   const Node* stages = section.find("stages");
-  if (stages == nullptr) {
-    return report_missing(section, "stages", "a list such as [{duration: 30s, target: 100}]");
-  }
+  if (stages == nullptr) return section.need("stages", "a list such as [{duration: 30s, target: 100}]");
   if (!stages->is_list() || stages->items.empty() || stages->items.size() > kMaxStages) {
     return report_wrong(*stages, section.what(*stages),
                         fmt::format("a list of 1 to {} stages: [{{duration: 30s, target: 100}}]", kMaxStages), reading);
@@ -199,8 +184,8 @@ void read_stages(const Section& section, Read read) {
     const Section stage(one, "a stage of " + section.where(), reading, maps::kStage);
     if (!one.is_map()) continue;
     const Node* target = stage.find("target");
-    if (stage.find("duration") == nullptr) report_missing(stage, "duration", "a duration; 0s: at once");
-    if (target == nullptr) report_missing(stage, "target", "the number of users, or the rate, at its end");
+    stage.need("duration", "a duration; 0s: at once");
+    stage.need("target", "the number of users, or the rate, at its end");
     const Duration duration = stage.duration("duration").value_or(Duration::seconds(1));
     if (duration > kLongestDuration - sum) {
       return report_wrong(*stages, section.what(*stages), "stages that take at most a year together", reading);
@@ -215,14 +200,6 @@ void read_stages(const Section& section, Read read) {
 std::optional<Delay> read_pacing(const Section& section) {
   const Node* node = section.find("pacing");
   return node == nullptr ? std::nullopt : parse_delay(*node, section.what(*node), section.reading());
-}
-
-ConstantVus read_constant_vus(const Section& section) {
-  ConstantVus out;
-  out.vus = read_vus(section);
-  out.duration = read_run_time(section);
-  out.pacing = read_pacing(section);
-  return out;
 }
 
 RampingVus read_ramping_vus(const Section& section) {
@@ -264,7 +241,7 @@ ArrivalUsers read_arrival_users(const Section& section) {
   std::optional<uint64_t> max = section.whole("max_vus");
   const Node* vus = section.find("vus");
   if (vus == nullptr && !preallocated) {
-    report_missing(section, "vus", "{preallocated: N, max: N}, or one number for both");
+    section.need("vus", "{preallocated: N, max: N}, or one number for both");
     return out;
   }
   const Node* place = vus != nullptr ? vus : section.find("preAllocatedVUs");
@@ -293,9 +270,8 @@ ArrivalUsers read_arrival_users(const Section& section) {
 
 ConstantArrivalRate read_constant_rate(const Section& section) {
   ConstantArrivalRate out;
-  const Node* rate = section.find("rate");
-  if (rate == nullptr) report_missing(section, "rate", "a rate such as 500/s or 30/m");
-  out.rate_per_s = rate == nullptr ? 1 : read_rate(*rate, section, false);
+  section.need("rate", "a rate such as 500/s or 30/m");
+  if (const Node* rate = section.find("rate")) out.rate_per_s = read_rate(*rate, section, false);
   out.duration = read_run_time(section);
   out.users = read_arrival_users(section);
   return out;
@@ -346,10 +322,6 @@ Executor usual_executor(const Section& section) {
   return Executor::kConstantVus;
 }
 
-}  // namespace
-
-namespace {
-
 void measure_nothing(Workflow& workflow) {
   for (Step& step : workflow.steps) {
     if (auto* http = std::get_if<Http>(&step.work)) http->measured = false;
@@ -396,15 +368,14 @@ void parse_executor(const Section& section, Workflow& workflow) {
     const std::string why = "a workflow without an http step runs once";
     static constexpr std::array<std::string_view, 1> kVus{"vus"};
     refuse_all_but(section, kVus, why);
-    if (const Node* named = section.find("executor")) {
-      section.reading().diagnostics.add(named->place(),
-                                        {.message = fmt::format("{} has no effect: {}", section.what(*named), why)});
-    }
+    if (const Node* named = section.find("executor")) section.report_useless(*named, why);
     return;
   }
   refuse_all_but(section, kind_of(executor).keys, "the executor is " + std::string(kind_of(executor).name));
   switch (executor) {
-    case Executor::kConstantVus: workflow.executor = read_constant_vus(section); break;
+    case Executor::kConstantVus:
+      workflow.executor = ConstantVus{read_vus(section), read_run_time(section), read_pacing(section)};
+      break;
     case Executor::kRampingVus: workflow.executor = read_ramping_vus(section); break;
     case Executor::kSharedIterations: workflow.executor = read_iterations(section, true); break;
     case Executor::kPerVuIterations: workflow.executor = read_iterations(section, false); break;

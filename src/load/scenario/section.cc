@@ -46,11 +46,7 @@ std::optional<Text> read_text(const Node& node, const std::string& what, Reading
 }
 
 std::optional<Text> read_constant(const Node& node, const std::string& what, Reading& reading) {
-  if (!node.is_scalar()) {
-    report_wrong(node, what, "a text", reading);
-    return std::nullopt;
-  }
-  if (node.text.find("${") == std::string::npos) return Text{node.text, node.mark};
+  if (!node.is_scalar() || node.text.find("${") == std::string::npos) return read_text(node, what, reading);
   Result<std::string> folded = reading.environment.fold(node.text);
   if (folded) return Text{std::move(*folded), node.mark};
   if (folded.error().code != Errc::kNotFound) {
@@ -72,58 +68,59 @@ std::string path_of(const Text& path, const Reading& reading) {
   return as_it_is ? path.text : reading.folders[path.mark.file] + path.text;
 }
 
-std::optional<uint64_t> read_whole(const Node& node, const std::string& what, Range range, Reading& reading) {
-  const std::string expected = fmt::format("a whole number from {} to {}", range.low, range.high);
-  if (!node.is_scalar()) {
-    report_wrong(node, what, expected, reading);
-    return std::nullopt;
+namespace {
+
+// What is wrong with a value, for people.
+struct Wrong {
+  std::string expected;
+  std::string hint = {};
+};
+
+// `parse` gives nothing for a wrong text, and may say more of it in `wrong`.
+template <class Parse>
+auto read_scalar(const Node& node, const std::string& what, Reading& reading, Wrong wrong, Parse parse) {
+  using Read = decltype(parse(node.text, wrong));
+  if (node.is_scalar()) {
+    const auto text = read_constant(node, what, reading);
+    if (!text) return Read();
+    if (const Read value = parse(text->text, wrong)) return value;
   }
-  const auto text = read_constant(node, what, reading);
-  if (!text) return std::nullopt;
-  const auto value = parse_u64(text->text);
-  if (value && *value >= range.low && *value <= range.high) return value;
-  report_wrong(node, what, expected, reading);
-  return std::nullopt;
+  report_wrong(node, what, std::move(wrong.expected), reading, std::move(wrong.hint));
+  return Read();
+}
+
+}  // namespace
+
+std::optional<uint64_t> read_whole(const Node& node, const std::string& what, Range range, Reading& reading) {
+  return read_scalar(node, what, reading, {fmt::format("a whole number from {} to {}", range.low, range.high)},
+                     [range](const std::string& text, Wrong&) {
+                       const auto value = parse_u64(text);
+                       return value && *value >= range.low && *value <= range.high ? value : std::nullopt;
+                     });
 }
 
 std::optional<Duration> read_duration(const Node& node, const std::string& what, Reading& reading) {
-  if (!node.is_scalar()) {
-    report_wrong(node, what, "a duration such as 250ms, 30s or 1h30m", reading);
-    return std::nullopt;
-  }
-  const auto text = read_constant(node, what, reading);
-  if (!text) return std::nullopt;
-  const Result<Duration> value = parse_duration(text->text);
-  if (value && *value <= kLongestDuration) return *value;
-  report_wrong(node, what, "a duration such as 250ms, 30s or 1h30m, at most 366d", reading,
-               value ? std::string() : value.error().message);
-  return std::nullopt;
+  return read_scalar(node, what, reading, {"a duration such as 250ms, 30s or 1h30m"},
+                     [](const std::string& text, Wrong& wrong) -> std::optional<Duration> {
+                       const Result<Duration> value = parse_duration(text);
+                       if (value && *value <= kLongestDuration) return *value;
+                       wrong.expected += ", at most 366d";
+                       if (!value) wrong.hint = value.error().message;
+                       return std::nullopt;
+                     });
 }
 
 std::optional<uint64_t> read_size(const Node& node, const std::string& what, Reading& reading) {
-  if (!node.is_scalar()) {
-    report_wrong(node, what, "a size such as 512, 64KiB or 10MB", reading);
-    return std::nullopt;
-  }
-  const auto text = read_constant(node, what, reading);
-  if (!text) return std::nullopt;
-  const Result<uint64_t> value = parse_size(text->text);
-  if (value) return *value;
-  report_wrong(node, what, "a size such as 512, 64KiB or 10MB", reading);
-  return std::nullopt;
+  return read_scalar(node, what, reading, {"a size such as 512, 64KiB or 10MB"}, [](const std::string& text, Wrong&) {
+    const Result<uint64_t> value = parse_size(text);
+    return value ? std::optional(*value) : std::nullopt;
+  });
 }
 
 std::optional<bool> read_bool(const Node& node, const std::string& what, Reading& reading) {
-  if (!node.is_scalar()) {
-    report_wrong(node, what, "true or false", reading);
-    return std::nullopt;
-  }
-  const auto text = read_constant(node, what, reading);
-  if (!text) return std::nullopt;
-  if (text->text == "true") return true;
-  if (text->text == "false") return false;
-  report_wrong(node, what, "true or false", reading);
-  return std::nullopt;
+  return read_scalar(node, what, reading, {"true or false"}, [](const std::string& text, Wrong&) {
+    return text == "true" || text == "false" ? std::optional(text == "true") : std::nullopt;
+  });
 }
 
 std::vector<Text> read_texts(const Node& node, const std::string& what, Reading& reading) {
@@ -140,17 +137,13 @@ std::vector<Text> read_texts(const Node& node, const std::string& what, Reading&
 }
 
 std::optional<std::size_t> read_choice(const Node& node, const std::string& what, Names choices, Reading& reading) {
-  const std::string expected = one_of(choices);
-  if (!node.is_scalar()) {
-    report_wrong(node, what, expected, reading);
-    return std::nullopt;
-  }
-  const auto text = read_constant(node, what, reading);
-  if (!text) return std::nullopt;
-  const auto found = std::find(choices.begin(), choices.end(), text->text);
-  if (found != choices.end()) return static_cast<std::size_t>(found - choices.begin());
-  report_wrong(node, what, expected, reading, did_you_mean(text->text, choices));
-  return std::nullopt;
+  return read_scalar(node, what, reading, {one_of(choices)},
+                     [choices](const std::string& text, Wrong& wrong) -> std::optional<std::size_t> {
+                       const auto found = std::find(choices.begin(), choices.end(), text);
+                       if (found != choices.end()) return static_cast<std::size_t>(found - choices.begin());
+                       wrong.hint = did_you_mean(text, choices);
+                       return std::nullopt;
+                     });
 }
 
 Section::Section(const Node& node, std::string where, Reading& reading, const Map& map)
@@ -200,6 +193,24 @@ void Section::report_missing(std::string message, std::string expected) const {
   reading_.diagnostics.add(node_.place(), {.message = std::move(message), .expected = std::move(expected)});
 }
 
+void Section::need(std::string_view key, std::string expected) const {
+  if (find(key) != nullptr) return;
+  report_missing(fmt::format("{} is missing in {}", in_quotes(key), where_), std::move(expected));
+}
+
+std::vector<const Node*> Section::given(Names names) const {
+  std::vector<const Node*> out;
+  for (const std::string_view name : names) {
+    if (const Node* value = find(name)) out.push_back(value);
+  }
+  return out;
+}
+
+void Section::report_useless(const Node& value, std::string_view why, std::string hint) const {
+  reading_.diagnostics.add(value.place(),
+                           {.message = fmt::format("{} has no effect: {}", what(value), why), .hint = std::move(hint)});
+}
+
 const Node* Section::find(std::string_view key) const {
   const std::string_view alias = key_of(key).alias;
   const Node* found = nullptr;
@@ -216,6 +227,13 @@ const Node* Section::find(std::string_view key) const {
   return found;
 }
 
+template <class T>
+std::optional<T> Section::read(std::string_view key, Form form, Reader<T> reader) const {
+  value_of(key, form);
+  const Node* value = find(key);
+  return value == nullptr ? std::nullopt : reader(*value, what(*value), reading_);
+}
+
 std::optional<uint64_t> Section::whole(std::string_view key) const {
   return whole(key, value_of(key, Form::kWhole).range);
 }
@@ -228,22 +246,12 @@ std::optional<uint64_t> Section::whole(std::string_view key, Range range) const 
 }
 
 std::optional<Duration> Section::duration(std::string_view key) const {
-  value_of(key, Form::kDuration);
-  const Node* value = find(key);
-  return value == nullptr ? std::nullopt : read_duration(*value, what(*value), reading_);
+  return read(key, Form::kDuration, read_duration);
 }
 
-std::optional<uint64_t> Section::size(std::string_view key) const {
-  value_of(key, Form::kSize);
-  const Node* value = find(key);
-  return value == nullptr ? std::nullopt : read_size(*value, what(*value), reading_);
-}
+std::optional<uint64_t> Section::size(std::string_view key) const { return read(key, Form::kSize, read_size); }
 
-std::optional<bool> Section::boolean(std::string_view key) const {
-  value_of(key, Form::kBool);
-  const Node* value = find(key);
-  return value == nullptr ? std::nullopt : read_bool(*value, what(*value), reading_);
-}
+std::optional<bool> Section::boolean(std::string_view key) const { return read(key, Form::kBool, read_bool); }
 
 std::optional<std::size_t> Section::choice(std::string_view key) const {
   const Names choices = value_of(key, Form::kChoice).choices;
@@ -251,17 +259,9 @@ std::optional<std::size_t> Section::choice(std::string_view key) const {
   return value == nullptr ? std::nullopt : read_choice(*value, what(*value), choices, reading_);
 }
 
-std::optional<Text> Section::constant(std::string_view key) const {
-  value_of(key, Form::kText);
-  const Node* value = find(key);
-  return value == nullptr ? std::nullopt : read_constant(*value, what(*value), reading_);
-}
+std::optional<Text> Section::constant(std::string_view key) const { return read(key, Form::kText, read_constant); }
 
-std::optional<Text> Section::text(std::string_view key) const {
-  value_of(key, Form::kText);
-  const Node* value = find(key);
-  return value == nullptr ? std::nullopt : read_text(*value, what(*value), reading_);
-}
+std::optional<Text> Section::text(std::string_view key) const { return read(key, Form::kText, read_text); }
 
 bool is_value_name(std::string_view text) {
   return consists_of(text, "_") && !(text.front() >= '0' && text.front() <= '9');

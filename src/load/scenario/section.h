@@ -84,6 +84,11 @@ class Section {
 
   // Reports that a required key is missing, unless an unknown one was reported: that may be the same key, misspelt.
   void report_missing(std::string message, std::string expected) const;
+  // The same of one key, unless it is there.
+  void need(std::string_view key, std::string expected) const;
+  // The values of these keys that are there, in the order of the names.
+  std::vector<const Node*> given(Names names) const;
+  void report_useless(const Node& value, std::string_view why, std::string hint = {}) const;
 
   std::string what(const Node& value) const { return in_quotes(value.key) + " in " + where_; }
   const std::string& where() const { return where_; }
@@ -93,6 +98,10 @@ class Section {
  private:
   const Key& key_of(std::string_view name) const;
   const Value& value_of(std::string_view name, Form form) const;
+  template <class T>
+  using Reader = std::optional<T> (*)(const Node& node, const std::string& what, Reading& reading);
+  template <class T>
+  std::optional<T> read(std::string_view key, Form form, Reader<T> reader) const;
 
   const Node& node_;
   std::string where_;

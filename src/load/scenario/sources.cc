@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
 
 #include "core/base/bytes.h"
 #include "load/scenario/section.h"
@@ -59,10 +58,8 @@ std::string folder_of_file(const std::string& path) { return path.substr(0, path
 // The same path without "." and "..", as far as its text allows.
 std::string plain(const std::string& path) {
   std::vector<std::string> parts;
-  for (std::size_t at = 0; at <= path.size();) {
-    const std::size_t end = std::min(path.find('/', at), path.size());
-    std::string part = path.substr(at, end - at);
-    at = end + 1;
+  for (std::string_view rest = path; !rest.empty();) {
+    std::string part(take_until(rest, '/'));
     if (part.empty() || part == ".") continue;
     if (part == ".." && !parts.empty() && parts.back() != "..") {
       parts.pop_back();
@@ -104,10 +101,6 @@ class Reader {
   }
 
  private:
-  struct Text {
-    std::string text;
-    Mark mark;
-  };
   struct Place {
     std::string path;  // from the scenario's folder, for comparison: a link on the way may lead to another file
     Mark included_at;

@@ -5,7 +5,6 @@
 #include <libxml/parser.h>
 #include <libxml/xpath.h>
 #include <libxml/xpathInternals.h>
-#include <optional>
 #include <simdjson.h>
 
 #include "core/base/bytes.h"

@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <re2/re2.h>
 
 #include "core/base/bytes.h"
 #include "core/base/encoding.h"
 #include "core/base/units.h"
-#include "load/vuser/body_readers.h"
 
 namespace bellwether::vuser {
 namespace {

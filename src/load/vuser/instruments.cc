@@ -1,7 +1,6 @@
 #include "load/vuser/instruments.h"
 
 #include <algorithm>
-#include <array>
 
 #include "core/base/bytes.h"
 #include "core/base/encoding.h"
@@ -32,9 +31,7 @@ void put_field(char direction, std::string_view name, std::string_view value, bo
 
 void put_body(char direction, std::string_view body, std::string& out) {
   for (std::string_view shown = body.substr(0, kBodyShown); !shown.empty();) {
-    const std::size_t end = std::min(shown.find('\n'), shown.size());
-    put_line(direction, trim(shown.substr(0, end)), out);
-    shown.remove_prefix(std::min(end + 1, shown.size()));
+    put_line(direction, trim(take_until(shown, '\n')), out);
   }
   if (body.size() > kBodyShown) put_line(direction, fmt::format("… {} more bytes", body.size() - kBodyShown), out);
 }

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <string>
-#include <vector>
 
 #include "core/base/bytes.h"
 #include "core/base/encoding.h"

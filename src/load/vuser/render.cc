@@ -1,15 +1,9 @@
 #include "load/vuser/render.h"
 
 #include <ctime>
-#include <span>
-#include <string>
-#include <string_view>
 
 #include "core/base/bytes.h"
-#include "core/base/check.h"
 #include "core/base/encoding.h"
-#include "core/base/prng.h"
-#include "load/plan/plan.h"
 
 namespace bellwether::vuser::fake {
 namespace {

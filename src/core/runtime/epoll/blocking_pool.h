@@ -3,7 +3,6 @@
 #pragma once
 
 #include <coroutine>
-#include <cstddef>
 #include <memory>
 #include <utility>
 

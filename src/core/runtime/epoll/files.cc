@@ -5,13 +5,8 @@
 #include <cstdio>
 #include <cstring>
 #include <dirent.h>
-#include <fcntl.h>
-#include <memory>
 #include <string_view>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <unistd.h>
-#include <vector>
 
 namespace bellwether::runtime {
 namespace {

@@ -68,8 +68,7 @@ std::string read_system_text(const char* path, std::size_t most) {
 std::vector<uint64_t> numbers_after(std::string_view text, std::string_view key) {
   std::vector<uint64_t> out;
   while (!text.empty()) {
-    std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    std::string_view line = take_until(text, '\n');
     if (!line.starts_with(key)) continue;
     line.remove_prefix(key.size());
     while (true) {

@@ -2,10 +2,8 @@
 
 #include <cerrno>
 #include <cstring>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "core/base/units.h"

@@ -10,13 +10,11 @@
 #include <sys/inotify.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include <utility>
 
 #include "core/base/encoding.h"
 #include "core/base/probe.h"
 #include "core/base/result.h"
 #include "core/base/time.h"
-#include "core/runtime/event.h"
 #include "core/runtime/runtime.h"
 
 namespace bellwether::store {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "core/base/encoding.h"
 #include "core/base/probe.h"

@@ -23,22 +23,6 @@
 
 namespace bellwether::store {
 
-class EtcdStore final : public LeaseStore {
- public:
-  EtcdStore(runtime::Runtime& runtime, EtcdLogin login, std::string description);
-  const election::StoreTraits& traits() const override { return traits_; }
-  std::string describe() const override { return description_; }
-  Result<std::unique_ptr<StoreKey>> open(std::string key) override;
-  runtime::task<Result<std::vector<ListedKey>>> list(std::string prefix, std::size_t most, Instant deadline,
-                                                     runtime::Cancellation* cancel) override;
-
- private:
-  runtime::Runtime& runtime_;
-  std::string description_;
-  election::StoreTraits traits_;
-  EtcdApi api_;
-};
-
 // etcd://USER@HOST:PORT,HOST:PORT, etcds: with TLS. Options: password_file, ca, cert, key, verify.
 struct EtcdPlace {
   EtcdLogin login;

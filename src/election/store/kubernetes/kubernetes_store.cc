@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
-#include <string>
 #include <utility>
 
-#include "election/store/kubernetes/kube_api.h"
 #include "election/store/web/web_client.h"
 
 namespace bellwether::store {
 namespace {
+
+using runtime::task;
 
 // Hears of changes of one Lease: renewals too, since from then on a lease counts anew.
 class KubeWatch final : private WebWatch::Source {
@@ -23,8 +23,27 @@ class KubeWatch final : private WebWatch::Source {
   const std::string& refused() const { return watch_.refused(); }
 
  private:
-  runtime::task<Status> listen(WebWatch& watch, Instant begin_by, Instant deadline) override;
-  WebWatch::Word hear(std::string_view line) override;
+  // Continues from the last seen version, so that no change is missed; otherwise from the present state, which the
+  // server sends first.
+  task<Status> listen(WebWatch& watch, Instant begin_by, Instant deadline) override {
+    std::string from;
+    if (seen_ && !std::exchange(forgotten_, false)) from = seen_->version.substr(seen_->version.rfind('.') + 1);
+    const Status ended = co_await api_.watch(name_, std::move(from), watch, begin_by, deadline);
+    if (!ended && ended.error().code == Errc::kNotFound) forgotten_ = true;
+    co_return ended;
+  }
+
+  WebWatch::Word hear(std::string_view line) override {
+    const auto event = parse_kube_event(line);
+    if (!event) return WebWatch::Word::kEnd;
+    if (event->over) {
+      // The server ends the response itself, and changes may be missing.
+      forgotten_ = true;
+      return WebWatch::Word::kChanged;
+    }
+    const bool news = event->name == name_ && (!seen_ || event->version != seen_->version);
+    return news ? WebWatch::Word::kChanged : WebWatch::Word::kNothing;
+  }
 
   KubeApi& api_;
   const std::string& name_;
@@ -32,30 +51,6 @@ class KubeWatch final : private WebWatch::Source {
   bool forgotten_ = false;  // the server has forgotten the changes after the last seen version
   WebWatch watch_;
 };
-
-using runtime::task;
-
-// Continues from the last seen version, so that no change is missed; otherwise from the present state, which the server
-// sends first.
-task<Status> KubeWatch::listen(WebWatch& watch, Instant begin_by, Instant deadline) {
-  std::string from;
-  if (seen_ && !std::exchange(forgotten_, false)) from = seen_->version.substr(seen_->version.rfind('.') + 1);
-  const Status ended = co_await api_.watch(name_, std::move(from), watch, begin_by, deadline);
-  if (!ended && ended.error().code == Errc::kNotFound) forgotten_ = true;
-  co_return ended;
-}
-
-WebWatch::Word KubeWatch::hear(std::string_view line) {
-  const auto event = parse_kube_event(line);
-  if (!event) return WebWatch::Word::kEnd;
-  if (event->over) {
-    // The server ends the response itself, and changes may be missing.
-    forgotten_ = true;
-    return WebWatch::Word::kChanged;
-  }
-  const bool news = event->name == name_ && (!seen_ || event->version != seen_->version);
-  return news ? WebWatch::Word::kChanged : WebWatch::Word::kNothing;
-}
 
 using election::Epoch;
 using election::Observation;
@@ -181,30 +176,40 @@ class KubernetesKey final : public StoreKey {
 
 }  // namespace
 
-KubernetesStore::KubernetesStore(runtime::Runtime& runtime, KubeAccess access, std::shared_ptr<runtime::TlsContext> tls)
-    : runtime_(runtime), api_(runtime, std::move(access), std::move(tls)) {
-  traits_.lease_min = Duration::seconds(1);
-}
-
-Result<std::unique_ptr<StoreKey>> KubernetesStore::open(std::string key) {
-  if (key.empty()) return fail(Errc::kInvalid, "a key must have at least one byte");
-  return std::make_unique<KubernetesKey>(runtime_, api_, std::move(key));
-}
-
-task<Result<std::vector<ListedKey>>> KubernetesStore::list(std::string prefix, std::size_t most, Instant deadline,
-                                                           runtime::Cancellation* cancel) {
-  BW_CO_TRY(const auto response, co_await api_.call("GET", {}, {}, deadline, cancel));
-  if (response.status != 200) co_return fail(Errc::kNotFound, api_.describe() + ": there are no Leases");
-  BW_CO_TRY(const auto leases, parse_kube_list(response.body));
-  std::vector<ListedKey> found;
-  for (const KubeLease& lease : leases) {
-    if (lease.counts_epochs || !lease.key.starts_with(prefix)) continue;
-    found.push_back({lease.key, observe(lease, 0)});
+class KubernetesStore final : public LeaseStore {
+ public:
+  KubernetesStore(runtime::Runtime& runtime, KubeAccess access, std::shared_ptr<runtime::TlsContext> tls)
+      : runtime_(runtime), api_(runtime, std::move(access), std::move(tls)) {
+    traits_.lease_min = Duration::seconds(1);
   }
-  std::sort(found.begin(), found.end(), [](const ListedKey& a, const ListedKey& b) { return a.key < b.key; });
-  if (found.size() > most) found.resize(most);
-  co_return found;
-}
+
+  const election::StoreTraits& traits() const override { return traits_; }
+  std::string describe() const override { return api_.describe(); }
+  Result<std::unique_ptr<StoreKey>> open(std::string key) override {
+    if (key.empty()) return fail(Errc::kInvalid, "a key must have at least one byte");
+    return std::make_unique<KubernetesKey>(runtime_, api_, std::move(key));
+  }
+
+  task<Result<std::vector<ListedKey>>> list(std::string prefix, std::size_t most, Instant deadline,
+                                            runtime::Cancellation* cancel) override {
+    BW_CO_TRY(const auto response, co_await api_.call("GET", {}, {}, deadline, cancel));
+    if (response.status != 200) co_return fail(Errc::kNotFound, api_.describe() + ": there are no Leases");
+    BW_CO_TRY(const auto leases, parse_kube_list(response.body));
+    std::vector<ListedKey> found;
+    for (const KubeLease& lease : leases) {
+      if (lease.counts_epochs || !lease.key.starts_with(prefix)) continue;
+      found.push_back({lease.key, observe(lease, 0)});
+    }
+    std::sort(found.begin(), found.end(), [](const ListedKey& a, const ListedKey& b) { return a.key < b.key; });
+    if (found.size() > most) found.resize(most);
+    co_return found;
+  }
+
+ private:
+  runtime::Runtime& runtime_;
+  election::StoreTraits traits_;
+  KubeApi api_;
+};
 
 task<Result<std::unique_ptr<LeaseStore>>> open_kubernetes_store(runtime::Runtime& runtime, StoreUrl url) {
   BW_CO_TRY(auto access, co_await find_kubernetes(runtime, url));

@@ -16,21 +16,6 @@
 
 namespace bellwether::store {
 
-class KubernetesStore final : public LeaseStore {
- public:
-  KubernetesStore(runtime::Runtime& runtime, KubeAccess access, std::shared_ptr<runtime::TlsContext> tls);
-  const election::StoreTraits& traits() const override { return traits_; }
-  std::string describe() const override { return api_.describe(); }
-  Result<std::unique_ptr<StoreKey>> open(std::string key) override;
-  runtime::task<Result<std::vector<ListedKey>>> list(std::string prefix, std::size_t most, Instant deadline,
-                                                     runtime::Cancellation* cancel) override;
-
- private:
-  runtime::Runtime& runtime_;
-  election::StoreTraits traits_;
-  KubeApi api_;
-};
-
 // k8s:NAMESPACE, see find_kubernetes().
 runtime::task<Result<std::unique_ptr<LeaseStore>>> open_kubernetes_store(runtime::Runtime& runtime, StoreUrl url);
 

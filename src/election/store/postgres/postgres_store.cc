@@ -71,19 +71,24 @@ std::string without_zeros(std::string text) {
   return text;
 }
 
-}  // namespace
+// The table of leases, and the statements on it. Each is one compare-and-act of PostgreSQL's own: an upsert that
+// happens only where the row still has the stamp that is expected.
 
-const std::string_view kPgCreate =
+// For operators who create tables themselves.
+constexpr std::string_view kPgCreate =
     "create table if not exists bellwether_leases (key bytea primary key, stamp text not null, server text not null, "
     "holder text not null, token text not null, epoch bigint not null, renewal bigint not null, lease_ms bigint not "
     "null, region text not null, heir text not null, cause text not null, acquired timestamptz not null, renewed "
     "timestamptz not null)";
 
-const std::string_view kPgLook =
+// $1: key. One row of state, as observe_pg() reads it.
+constexpr std::string_view kPgLook =
     "select s.life, s.now_ms, m.server, m.epoch," BELLWETHER_PG_RECORD " from " BELLWETHER_PG_LIFE
     " s left join bellwether_leases m on m.key = '' left join bellwether_leases r on r.key = $1::bytea";
 
-const std::string_view kPgAct =
+// $1 key, $2 the stamp expected, $3 the server's life expected, $4 the kind of act, $5… the new record, $14 the
+// notification for listeners. No row: it was not done; else as kPgLook.
+constexpr std::string_view kPgAct =
     "with s as " BELLWETHER_PG_LIFE
     ", r as (insert into bellwether_leases as l (key, stamp, server, holder, token, epoch, renewal, lease_ms, region, "
     "heir, cause, acquired, renewed) select $1::bytea, $5, s.life, $6, $7, $8::bigint, $9::bigint, $10::bigint, $11, "
@@ -102,20 +107,11 @@ const std::string_view kPgAct =
     ", told as (select pg_notify('bellwether', $14::text) from r)"
     " select s.life, s.now_ms, s.life, s.now_ms," BELLWETHER_PG_RECORD " from s, r left join told on true";
 
-const std::string_view kPgList =
+// $1: the first key, $2: the end, empty for all; $3: how many. Rows as kPgLook, the key behind them.
+constexpr std::string_view kPgList =
     "select s.life, s.now_ms, m.server, m.epoch," BELLWETHER_PG_RECORD ", r.key from " BELLWETHER_PG_LIFE
     " s left join bellwether_leases m on m.key = '' join bellwether_leases r on r.key <> '' and r.key >= $1::bytea and "
     "($2::bytea = '' or r.key < $2::bytea) order by r.key limit $3::bigint";
-
-std::string pg_bytes(std::string_view bytes) { return "\\x" + hex(bytes); }
-
-std::string bytes_of_pg(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 2; i + 1 < text.size(); i += 2) {
-    out.push_back(static_cast<char>(hex_digit(text[i]) << 4 | hex_digit(text[i + 1])));
-  }
-  return out;
-}
 
 Result<Observation> observe_pg(const PgRow& row) {
   if (row.size() < kColumns) return fail(Errc::kProtocol, "the table bellwether_leases has a wrong structure");
@@ -142,6 +138,11 @@ Result<Observation> observe_pg(const PgRow& row) {
   return seen;
 }
 
+// The content of a version.
+struct PgVersion {
+  std::string stamp;  // empty: no record
+  std::string life;
+};
 PgVersion parse_pg_version(const election::Version& version) {
   const auto bar = version.find('|');
   if (bar == std::string::npos) return {"?", "?"};  // of nothing that we have shown
@@ -149,8 +150,21 @@ PgVersion parse_pg_version(const election::Version& version) {
   return {stamp.starts_with('-') ? std::string() : stamp, version.substr(bar + 1)};
 }
 
+// The notification of an act: the name of its key, at most 40 characters, and its stamp.
 std::string pg_name_of(std::string_view key) { return sha256_hex(key).substr(0, 40); }
 std::string pg_notice(const std::string& name, const std::string& stamp) { return name + " " + stamp; }
+
+}  // namespace
+
+std::string pg_bytes(std::string_view bytes) { return "\\x" + hex(bytes); }
+
+std::string bytes_of_pg(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 2; i + 1 < text.size(); i += 2) {
+    out.push_back(static_cast<char>(hex_digit(text[i]) << 4 | hex_digit(text[i + 1])));
+  }
+  return out;
+}
 
 void PgWatch::add(Listener& listener) {
   listeners_[listener.name].push_back(&listener);
@@ -182,8 +196,7 @@ runtime::task<void> PgWatch::keep(PgWatch* self) {
 }
 
 void PgWatch::hear(std::string_view told) {
-  const std::size_t space = std::min(told.find(' '), told.size());
-  const auto found = listeners_.find(told.substr(0, space));
+  const auto found = listeners_.find(told.substr(0, told.find(' ')));
   if (found == listeners_.end()) return;
   for (Listener* listener : found->second) {
     if (told != pg_notice(listener->name, listener->own_stamp)) wake(*listener);
@@ -312,9 +325,7 @@ task<Result<std::unique_ptr<LeaseStore>>> open_postgres_store(runtime::Runtime& 
     if (auto value = url.take(name)) login.parameters[name] = std::move(*value);
   }
   BW_CO_RETURN_IF_ERROR(url.nothing_left("password_file, sslmode, sslrootcert, sslcert, sslkey"));
-  std::string where;
-  for (const HostPort& host : login.hosts) where += (where.empty() ? "" : ",") + to_string(host);
-  std::string description = "postgres://" + where + "/" + url.path;
+  std::string description = fmt::format("postgres://{}/{}", hosts_text(login.hosts), url.path);
   co_return std::make_unique<PostgresStore>(runtime, std::move(login), std::move(description));
 }
 

@@ -23,30 +23,9 @@
 
 namespace bellwether::store {
 
-// The table of leases, and the statements on it. Each is one compare-and-act of PostgreSQL's own: an upsert that
-// happens only where the row still has the stamp that is expected.
-
-// For operators who create tables themselves.
-extern const std::string_view kPgCreate;
-// $1: key. One row of state, as observe_pg() reads it.
-extern const std::string_view kPgLook;
-// $1 key, $2 the stamp expected, $3 the server's life expected, $4 the kind of act, $5… the new record, $14 the
-// notification for listeners. No row: it was not done; else as kPgLook.
-extern const std::string_view kPgAct;
-// $1: the first key, $2: the end, empty for all; $3: how many. Rows as kPgLook, the key behind them.
-extern const std::string_view kPgList;
-
 // To and from PostgreSQL's text form of arbitrary bytes.
 std::string pg_bytes(std::string_view bytes);
 std::string bytes_of_pg(std::string_view text);
-
-Result<election::Observation> observe_pg(const PgRow& row);
-// The content of a version.
-struct PgVersion {
-  std::string stamp;  // empty: no record
-  std::string life;
-};
-PgVersion parse_pg_version(const election::Version& version);
 
 // Listens for changes: one connection on the channel to which each act sends a notification, for all keys of a store.
 // It exists while a caller waits. One thread.
@@ -82,10 +61,6 @@ class PgWatch final {
   std::map<std::string, std::vector<Listener*>, std::less<>> listeners_;  // by name
   runtime::task<void> keeping_;                                           // last: it uses everything above
 };
-
-// The notification of an act: the name of its key, at most 40 characters, and its stamp.
-std::string pg_name_of(std::string_view key);
-std::string pg_notice(const std::string& name, const std::string& stamp);
 
 class PostgresStore final : public LeaseStore {
  public:

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -13,44 +12,9 @@
 #include "core/runtime/event.h"
 #include "election/lease_record.h"
 #include "election/store/dial.h"
-#include "election/store/lease_store.h"
-#include "election/store/redis/redis_link.h"
 #include "election/store/redis/redis_reply.h"
 
 namespace bellwether::store {
-
-// Listens for changes: a second connection to the channels on which the script of an act announces them. Foreign
-// programs announce nothing. One thread.
-class RedisWatch {
- public:
-  // The listener of one key. Its waiting caller owns it and removes it before it ends.
-  struct Listener {
-    std::string channel;
-    std::string own_stamp;   // an announcement of our own act, which is no news
-    bool may_have = false;   // something was announced, or perhaps missed, since this was cleared
-    runtime::Event changed;  // set with may_have
-    void announce();
-  };
-
-  RedisWatch(runtime::Runtime& runtime, RedisLogin login);
-  RedisWatch(const RedisWatch&) = delete;
-  RedisWatch& operator=(const RedisWatch&) = delete;
-
-  void add(Listener& listener);
-  void remove(Listener& listener);
-
- private:
-  static runtime::task<void> keep(RedisWatch* self);
-  static void pushed(void* self, const RedisReply& reply);
-  void hear(const RedisReply& reply);
-
-  runtime::Runtime& runtime_;
-  RedisLink link_;
-  std::map<std::string, std::vector<Listener*>> listeners_;  // by channel
-  bool keeping_ = false;
-  bool heard_ = false;    // since the last sign of life that was asked for
-  runtime::Scope scope_;  // last: its coroutines use everything above
-};
 
 namespace {
 
@@ -152,73 +116,95 @@ bool has_tag(std::string_view key) {
 
 }  // namespace
 
-void RedisWatch::Listener::announce() {
-  may_have = true;
-  changed.set();
-}
-
-RedisWatch::RedisWatch(runtime::Runtime& runtime, RedisLogin login)
-    : runtime_(runtime), link_(runtime, std::move(login)) {
-  link_.on_push(&RedisWatch::pushed, this);
-}
-
-void RedisWatch::add(Listener& listener) {
-  std::vector<Listener*>& same = listeners_[listener.channel];
-  same.push_back(&listener);
-  if (!std::exchange(keeping_, true)) {
-    scope_.spawn(keep(this));
-  } else if (link_.is_open()) {
-    // A connection that is lost meanwhile is subscribed anew by keep().
-    static_cast<void>(link_.tell({"SUBSCRIBE", listener.channel}));
-  }
-}
-
-void RedisWatch::remove(Listener& listener) {
-  const auto found = listeners_.find(listener.channel);
-  if (found == listeners_.end()) return;
-  std::erase(found->second, &listener);
-  if (!found->second.empty()) return;
-  listeners_.erase(found);
-  if (link_.is_open()) static_cast<void>(link_.tell({"UNSUBSCRIBE", listener.channel}));
-}
-
-// Keeps a connection that is subscribed to all channels, and notices when it has died silently.
-task<void> RedisWatch::keep(RedisWatch* self) {
-  while (true) {
-    const Instant deadline = self->runtime_.read_clock() + kSignOfLifeEvery;
-    const Status ready = co_await self->link_.ready(deadline, nullptr);
-    if (!ready) {
-      co_await self->runtime_.sleep(kTryAgainAfter);
-      continue;
+// Listens for changes: a second connection to the channels on which the script of an act announces them. Foreign
+// programs announce nothing. One thread.
+class RedisWatch {
+ public:
+  // The listener of one key. Its waiting caller owns it and removes it before it ends.
+  struct Listener {
+    std::string channel;
+    std::string own_stamp;   // an announcement of our own act, which is no news
+    bool may_have = false;   // something was announced, or perhaps missed, since this was cleared
+    runtime::Event changed;  // set with may_have
+    void announce() {
+      may_have = true;
+      changed.set();
     }
-    std::vector<std::string> command{"SUBSCRIBE"};
-    for (const auto& [channel, listeners] : self->listeners_) command.push_back(channel);
-    if (command.size() > 1) static_cast<void>(self->link_.tell(command));
-    while (self->link_.is_open()) {
-      self->heard_ = false;
-      static_cast<void>(self->link_.tell({"PING"}));
-      co_await self->runtime_.sleep(kSignOfLifeEvery);
-      if (self->heard_ || !self->link_.is_open()) continue;
-      self->link_.close({Errc::kTimeout, self->link_.where() + ": no message for too long"});
+  };
+
+  RedisWatch(runtime::Runtime& runtime, RedisLogin login) : runtime_(runtime), link_(runtime, std::move(login)) {
+    link_.on_push(&RedisWatch::pushed, this);
+  }
+
+  RedisWatch(const RedisWatch&) = delete;
+  RedisWatch& operator=(const RedisWatch&) = delete;
+
+  void add(Listener& listener) {
+    std::vector<Listener*>& same = listeners_[listener.channel];
+    same.push_back(&listener);
+    if (!std::exchange(keeping_, true)) {
+      scope_.spawn(keep(this));
+    } else if (link_.is_open()) {
+      // A connection that is lost meanwhile is subscribed anew by keep().
+      static_cast<void>(link_.tell({"SUBSCRIBE", listener.channel}));
     }
   }
-}
 
-void RedisWatch::pushed(void* self, const RedisReply& reply) { static_cast<RedisWatch*>(self)->hear(reply); }
-
-// ["subscribe", channel, count], ["message", channel, stamp], ["pong", ""], or nil when the connection was lost.
-void RedisWatch::hear(const RedisReply& reply) {
-  heard_ = true;
-  if (reply.type != RedisReply::Type::kArray || reply.items.size() != 3) return;
-  const std::string& what = reply.items[0].text;
-  if (what != "subscribe" && what != "message") return;
-  const auto found = listeners_.find(reply.items[1].text);
-  if (found == listeners_.end()) return;
-  for (Listener* listener : found->second) {
-    // We missed all announcements before the subscription.
-    if (what == "subscribe" || reply.items[2].text != listener->own_stamp) listener->announce();
+  void remove(Listener& listener) {
+    const auto found = listeners_.find(listener.channel);
+    if (found == listeners_.end()) return;
+    std::erase(found->second, &listener);
+    if (!found->second.empty()) return;
+    listeners_.erase(found);
+    if (link_.is_open()) static_cast<void>(link_.tell({"UNSUBSCRIBE", listener.channel}));
   }
-}
+
+ private:
+  // Keeps a connection that is subscribed to all channels, and notices when it has died silently.
+  static task<void> keep(RedisWatch* self) {
+    while (true) {
+      const Instant deadline = self->runtime_.read_clock() + kSignOfLifeEvery;
+      const Status ready = co_await self->link_.ready(deadline, nullptr);
+      if (!ready) {
+        co_await self->runtime_.sleep(kTryAgainAfter);
+        continue;
+      }
+      std::vector<std::string> command{"SUBSCRIBE"};
+      for (const auto& [channel, listeners] : self->listeners_) command.push_back(channel);
+      if (command.size() > 1) static_cast<void>(self->link_.tell(command));
+      while (self->link_.is_open()) {
+        self->heard_ = false;
+        static_cast<void>(self->link_.tell({"PING"}));
+        co_await self->runtime_.sleep(kSignOfLifeEvery);
+        if (self->heard_ || !self->link_.is_open()) continue;
+        self->link_.close({Errc::kTimeout, self->link_.where() + ": no message for too long"});
+      }
+    }
+  }
+
+  static void pushed(void* self, const RedisReply& reply) { static_cast<RedisWatch*>(self)->hear(reply); }
+
+  // ["subscribe", channel, count], ["message", channel, stamp], ["pong", ""], or nil when the connection was lost.
+  void hear(const RedisReply& reply) {
+    heard_ = true;
+    if (reply.type != RedisReply::Type::kArray || reply.items.size() != 3) return;
+    const std::string& what = reply.items[0].text;
+    if (what != "subscribe" && what != "message") return;
+    const auto found = listeners_.find(reply.items[1].text);
+    if (found == listeners_.end()) return;
+    for (Listener* listener : found->second) {
+      // We missed all announcements before the subscription.
+      if (what == "subscribe" || reply.items[2].text != listener->own_stamp) listener->announce();
+    }
+  }
+
+  runtime::Runtime& runtime_;
+  RedisLink link_;
+  std::map<std::string, std::vector<Listener*>> listeners_;  // by channel
+  bool keeping_ = false;
+  bool heard_ = false;    // since the last sign of life that was asked for
+  runtime::Scope scope_;  // last: its coroutines use everything above
+};
 
 std::string redis_record_name(const std::string& key) {
   return has_tag(key) ? key + std::string(kTaggedRecord) : fmt::format("{{{}}}{}", key, kRecord);
@@ -380,18 +366,9 @@ task<Result<std::unique_ptr<LeaseStore>>> open_redis_store(runtime::Runtime& run
   }
   std::vector<std::string> variables{"BELLWETHER_STORE_PASSWORD", "REDISCLI_AUTH"};
   BW_CO_TRY(login.password, co_await password_of(runtime, url, std::move(variables)));
-  if (url.scheme == "rediss") {
-    BW_CO_TRY(const auto options, tls_options_of(url));
-    auto context = runtime::TlsContext::client(options);
-    if (!context) co_return fail(context.error().code, "{}: {}", url.text, context.error().message);
-    login.tls = std::move(*context);
-  }
-  const std::string known = url.scheme == "rediss" ? "password_file, " + std::string(kTlsOptions) : "password_file";
-  BW_CO_RETURN_IF_ERROR(url.nothing_left(known));
+  BW_CO_TRY(login.tls, tls_of(url, url.scheme == "rediss"));
   login.scripts = {std::string(kRedisLook), std::string(kRedisAct)};
-  std::string where;
-  for (const HostPort& host : login.hosts) where += (where.empty() ? "" : ",") + to_string(host);
-  std::string description = fmt::format("{}://{}/{}", url.scheme, where, login.database);
+  std::string description = fmt::format("{}://{}/{}", url.scheme, hosts_text(login.hosts), login.database);
   co_return std::make_unique<RedisStore>(runtime, std::move(login), std::move(description));
 }
 

@@ -1,14 +1,10 @@
 #include "election/store/web/web_client.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "core/base/bytes.h"
-#include "core/runtime/event.h"
-#include "core/runtime/runtime.h"
 #include "election/store/dial.h"
-#include "election/store/turns.h"
 
 namespace bellwether::store {
 

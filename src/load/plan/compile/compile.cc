@@ -1,19 +1,10 @@
 #include "load/plan/compile/compile.h"
 
 #include <algorithm>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "core/base/overloaded.h"
-#include "load/plan/compile/dag.h"
-#include "load/plan/compile/scope.h"
-#include "load/plan/compile/template.h"
 #include "load/plan/context.h"
 #include "load/plan/metric.h"
-#include "load/plan/plan.h"
-#include "load/scenario/model.h"
-#include "load/scenario/section.h"
 
 namespace bellwether::plan {
 namespace {

@@ -38,10 +38,9 @@ Result<Proxy> parse_proxy(std::string_view text) {
   if (text.ends_with('/')) text.remove_suffix(1);
   Proxy out;
   if (const std::size_t at = text.rfind('@'); at != std::string_view::npos) {
-    const std::string_view user = text.substr(0, at);
-    const std::size_t colon = std::min(user.find(':'), user.size());
-    const auto name = percent_decoded(user.substr(0, colon));
-    const auto password = percent_decoded(user.substr(std::min(colon + 1, user.size())));
+    std::string_view user = text.substr(0, at);
+    const auto name = percent_decoded(take_until(user, ':'));
+    const auto password = percent_decoded(user);
     if (!name || !password) return fail(Errc::kInvalid, "name or password are not percent-encoded as they should be");
     if (name->find(':') != std::string::npos) return fail(Errc::kInvalid, "the name has a colon, which ends it");
     out.authorization = "Basic ";
@@ -58,9 +57,7 @@ Result<Proxy> parse_proxy(std::string_view text) {
 }
 
 std::optional<std::string> variable(const std::string& name, Compiling& compiling) {
-  std::string lower = name;
-  for (char& c : lower) c = ascii_lower(c);
-  for (const std::string& one : {name, lower}) {
+  for (const std::string& one : {name, lower_case(name)}) {
     auto value = compiling.sources.outside->env(one);
     if (value && !value->empty()) return value;
   }
@@ -70,13 +67,9 @@ std::optional<std::string> variable(const std::string& name, Compiling& compilin
 std::vector<std::string> entries_of(std::string_view text) {
   std::vector<std::string> out;
   while (!text.empty() && out.size() < kMaxExcept) {
-    const std::size_t end = std::min(text.find(','), text.size());
-    std::string_view one = trim(text.substr(0, end));
+    std::string_view one = trim(take_until(text, ','));
     if (one.starts_with("*.")) one.remove_prefix(1);
-    std::string& entry = out.emplace_back(one);
-    for (char& c : entry) c = ascii_lower(c);
-    if (entry.empty()) out.pop_back();
-    text.remove_prefix(std::min(end + 1, text.size()));
+    if (!one.empty()) out.push_back(lower_case(one));
   }
   return out;
 }

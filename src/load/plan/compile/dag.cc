@@ -1,8 +1,6 @@
 #include "load/plan/compile/dag.h"
 
 #include <algorithm>
-#include <utility>
-#include <vector>
 
 #include "core/base/check.h"
 #include "load/plan/compile/compile.h"

@@ -8,7 +8,6 @@
 #include "core/base/check.h"
 #include "load/plan/compile/template.h"
 #include "load/plan/json_path.h"
-#include "load/scenario/section.h"
 
 namespace bellwether::plan {
 

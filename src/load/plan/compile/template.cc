@@ -1,10 +1,8 @@
 #include "load/plan/compile/template.h"
 
-#include <array>
 #include <memory>
 
 #include "core/base/encoding.h"
-#include "load/scenario/sources.h"
 
 namespace bellwether::plan {
 namespace {

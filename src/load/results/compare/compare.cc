@@ -5,7 +5,6 @@
 #include <cmath>
 #include <numbers>
 #include <optional>
-#include <vector>
 
 #include "core/base/check.h"
 #include "core/base/enum_names.h"

@@ -1,7 +1,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <lua.hpp>
 
 #include "core/yaml/section.h"
@@ -224,9 +223,7 @@ class Writer {
 
   void write_number(double number, const std::string& what) {
     if (!std::isfinite(number)) problems_.push_back({at_, what + " is no number", {}});
-    char text[40];
-    std::snprintf(text, sizeof text, "%.14g", number);
-    out_ += text;
+    out_ += fmt::format("{:.14g}", number);
   }
 
   void write_text(std::string_view text) { out_ += yaml::flow_text(text); }

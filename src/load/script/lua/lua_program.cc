@@ -1,15 +1,11 @@
 #include "load/script/lua/lua_program.h"
 
 #include <lua.hpp>
-#include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include "core/base/bytes.h"
 #include "core/base/check.h"
 #include "load/script/lua/host.h"
-#include "load/script/lua/state.h"
 
 namespace bellwether::script::lua {
 namespace {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/bytes.h"
+#include "core/base/encoding.h"
 #include "load/scenario/statuses.h"
 #include "load/script/lua/host.h"
 #include "load/script/lua/json.h"
@@ -198,8 +199,7 @@ int http(lua_State* state) {
 void push_requests(lua_State* state, Host& host) {
   lua_newtable(state);
   for (std::size_t i = 0; i < kMethods.size(); ++i) {
-    std::string name(kMethods[i]);
-    for (char& c : name) c = ascii_lower(c);
+    const std::string name = lower_case(kMethods[i]);
     lua_pushlightuserdata(state, &host);
     lua_pushinteger(state, static_cast<lua_Integer>(i));
     lua_pushcclosure(state, http, 2);

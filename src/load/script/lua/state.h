@@ -7,7 +7,6 @@
 // Of one thread.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>

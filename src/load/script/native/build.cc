@@ -1,7 +1,6 @@
 #include "load/script/native/build.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <fcntl.h>
@@ -303,8 +302,7 @@ std::string first_errors(std::string_view said, std::string_view file, std::stri
   std::vector<Problem> problems;
   std::optional<Line> context;  // gcc first names the line of the user's file through which it came
   for (std::string_view rest = said; !rest.empty();) {
-    const std::string_view raw = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(rest.size(), raw.size() + 1));
+    const std::string_view raw = take_until(rest, '\n');
     const auto line = parse(raw);
     if (!line) {
       const std::size_t required = raw.find(":   required from");

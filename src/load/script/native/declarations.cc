@@ -7,7 +7,6 @@
 #include <elf.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include <vector>
 
 #include "core/base/bytes.h"
 #include "core/base/units.h"
@@ -180,19 +179,14 @@ namespace {
 // The block without the indentation that all its lines have.
 std::string outdented(std::string_view text) {
   std::size_t most = std::string_view::npos;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    const std::size_t first = text.find_first_not_of(' ', at);
-    if (first < end) most = std::min(most, first - at);
-    at = end + 1;
+  for (std::string_view rest = text; !rest.empty();) {
+    most = std::min(most, take_until(rest, '\n').find_first_not_of(' '));
   }
   std::string out;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    const std::size_t first = std::min(text.find_first_not_of(' ', at), end);
-    if (first < end) out += text.substr(at + most, end - at - most);
+  while (!text.empty()) {
+    const std::string_view line = take_until(text, '\n');
+    if (line.find_first_not_of(' ') != std::string_view::npos) out += line.substr(most);
     out += '\n';
-    at = end + 1;
   }
   return out;
 }
