@@ -173,6 +173,13 @@ inline bool lost_its_process(const AssignmentRecord& assignment) {
   return assignment.end && (assignment.end->outcome == AssignmentOutcome::kEvicted ||
                             assignment.end->outcome == AssignmentOutcome::kLost);
 }
+// Its end, for the text of a loss.
+std::string how_lost(const AssignmentRecord& assignment);
+// Whether an assignment holds, or held, this part of the workflow.
+inline bool has_part(const AssignmentRecord& assignment, uint16_t workflow, uint32_t part) {
+  return assignment.workflow == workflow && part >= assignment.parts.first &&
+         part - assignment.parts.first < assignment.parts.count;
+}
 inline bool is_failure(AssignmentOutcome outcome) {
   return outcome == AssignmentOutcome::kFailed || outcome == AssignmentOutcome::kCrashed ||
          outcome == AssignmentOutcome::kKilled;
