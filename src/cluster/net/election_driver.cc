@@ -138,14 +138,8 @@ constexpr auto kDescription<Record> =
                      field<&Record::members>(5), field<&Record::lost>(6))
         .within(cluster::kMaxBytes, Errc::kInvalid);
 
-template <>
-const Message& message_of<quorum::Message>() {
-  return described<quorum::Message>();
-}
-template <>
-const Message& message_of<Record>() {
-  return described<Record>();
-}
+template const Message& message_of<quorum::Message>();
+template const Message& message_of<Record>();
 
 }  // namespace bellwether::message
 

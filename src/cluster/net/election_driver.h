@@ -18,10 +18,8 @@
 #include "election/quorum/quorum_events.h"
 
 namespace bellwether::message {
-template <>
-const Message& message_of<quorum::Message>();
-template <>
-const Message& message_of<quorum::Record>();
+extern template const Message& message_of<quorum::Message>();
+extern template const Message& message_of<quorum::Record>();
 }  // namespace bellwether::message
 
 namespace bellwether::cluster {

@@ -100,14 +100,8 @@ constexpr auto kDescription<Record> =
                      field<&Record::promised_mark>(8, fixed()))
         .within(kMaxVoteBytes, Errc::kInvalid);
 
-template <>
-const Message& message_of<vote::Message>() {
-  return described<vote::Message>();
-}
-template <>
-const Message& message_of<vote::Record>() {
-  return described<vote::Record>();
-}
+template const Message& message_of<vote::Message>();
+template const Message& message_of<vote::Record>();
 
 }  // namespace bellwether::message
 
@@ -163,10 +157,7 @@ constexpr auto kDescription<KeyShareMessage> =
                               alternative<KeyShareAnswer, KeyShareMessage>(2, "answer"))
         .within(16'384);
 
-template <>
-const Message& message_of<KeyShareMessage>() {
-  return described<KeyShareMessage>();
-}
+template const Message& message_of<KeyShareMessage>();
 
 }  // namespace bellwether::message
 

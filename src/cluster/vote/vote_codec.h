@@ -18,10 +18,8 @@
 #include "election/vote/vote_events.h"
 
 namespace bellwether::message {
-template <>
-const Message& message_of<vote::Message>();
-template <>
-const Message& message_of<vote::Record>();
+extern template const Message& message_of<vote::Message>();
+extern template const Message& message_of<vote::Record>();
 }  // namespace bellwether::message
 
 namespace bellwether::cluster {
@@ -101,6 +99,5 @@ class VoteSeal {
 }  // namespace bellwether::cluster
 
 namespace bellwether::message {
-template <>
-const Message& message_of<cluster::KeyShareMessage>();
+extern template const Message& message_of<cluster::KeyShareMessage>();
 }  // namespace bellwether::message
