@@ -107,11 +107,6 @@ template const Message& message_of<vote::Record>();
 
 namespace bellwether::cluster {
 
-std::string encode_vote_message(const vote::Message& message) { return message::encode(message); }
-Result<vote::Message> decode_vote_message(std::string_view bytes) { return message::decode<vote::Message>(bytes); }
-std::string encode_vote_record(const vote::Record& record) { return message::encode(record); }
-Result<vote::Record> decode_vote_record(std::string_view bytes) { return message::decode<vote::Record>(bytes); }
-
 std::string_view to_string(KeyProgress::Stage stage) {
   static constexpr EnumNames<KeyProgress::Stage> kNames("collecting", "ready", "failed");
   return kNames[stage];
