@@ -90,7 +90,6 @@ class Gossip {
   // Passes our own record on.
   void announce(UpdateKind kind, Effects& out);
   void gossip_round(Effects& out);
-  std::size_t pending() const { return buffer_.size(); }
   Instant wake() const { return next_gossip_; }
 
   void tell(MemberChange change, NodeIndex node, const Update& update, const Source& source, Effects& out) const;

@@ -51,7 +51,6 @@ class Membership {
   uint32_t incarnation() const { return refuter_.incarnation(); }
   int health_score() const { return trust_.score(); }
   Degradation degradation() const { return trust_.level(); }
-  std::size_t pending_news() const { return gossip_.pending(); }
   uint64_t malformed() const { return self_.malformed; }
   // The name behind a mark; empty when no member of the view has it. Looks at the whole view.
   std::string name_of(AccuserMark mark) const { return roster_.name_of(mark); }

@@ -155,7 +155,6 @@ struct MemberEvent {
   uint32_t incarnation = 0;
   Cause cause = Cause::kGossip;
   Accusers accusers;  // Membership::name_of() knows their names
-  NodeId told_by;     // whose packet brought it; zero: no packet did
 };
 struct StateArrived {  // newer than all that came before from this member
   std::string name;

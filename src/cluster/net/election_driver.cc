@@ -138,23 +138,12 @@ constexpr auto kDescription<Record> =
                      field<&Record::members>(5), field<&Record::lost>(6))
         .within(cluster::kMaxBytes, Errc::kInvalid);
 
-template <>
-const Message& message_of<quorum::Message>() {
-  return described<quorum::Message>();
-}
-template <>
-const Message& message_of<Record>() {
-  return described<Record>();
-}
+template const Message& message_of<quorum::Message>();
+template const Message& message_of<Record>();
 
 }  // namespace bellwether::message
 
 namespace bellwether::cluster {
-
-std::string encode_message(const quorum::Message& message) { return message::encode(message); }
-Result<quorum::Message> decode_message(std::string_view bytes) { return message::decode<quorum::Message>(bytes); }
-std::string encode_record(const quorum::Record& record) { return message::encode(record); }
-Result<quorum::Record> decode_record(std::string_view bytes) { return message::decode<quorum::Record>(bytes); }
 
 namespace {
 
@@ -201,7 +190,7 @@ task<quorum::Start> ElectionDriver::load() {
   quorum::Start start;
   const auto stored = co_await kv_.get(kRecord);
   if (stored && stored->has_value()) {
-    auto record = decode_record(**stored);
+    auto record = message::decode<quorum::Record>(**stored);
     if (record) {
       start.found = quorum::Start::Found::kRecord;
       start.record = std::move(*record);
@@ -240,7 +229,7 @@ void ElectionDriver::tell(quorum::Event event) {
 
 void ElectionDriver::on_message(link::Connection& connection, const wire::Inbound& inbound) {
   if (!loop_.running()) return;
-  auto message = decode_message(as_text(inbound.body));
+  auto message = message::decode<quorum::Message>(as_text(inbound.body));
   const std::string& sender = connection.peer().identity.node;
   if (!message) {
     ++refused_;
@@ -317,7 +306,7 @@ void ElectionDriver::carry_out(const quorum::Send& send) {
   const std::string name = name_of(send.to);
   const auto peer = name.empty() ? std::nullopt : addresses_(name);
   if (!peer) return;  // as if it had been lost: the kernel repeats important messages
-  links_.send(*peer, message_type::kLeadership, wire::Priority::kLeadership, encode_message(send.message),
+  links_.send(*peer, message_type::kLeadership, wire::Priority::kLeadership, message::encode(send.message),
               settings_.timing.lease);
 }
 
@@ -327,7 +316,7 @@ void ElectionDriver::carry_out(quorum::Persist& persist) {
 
 task<void> ElectionDriver::persist(ElectionDriver* self, quorum::Record record) {
   std::vector<KvChange> changes;
-  changes.push_back({kRecord, encode_record(record)});
+  changes.push_back({kRecord, message::encode(record)});
   const Status done = co_await self->kv_.put(std::move(changes));
   quorum::Persisted persisted{.version = record.version, .ok = done.has_value(), .why = {}};
   if (!done) persisted.why = done.error().message;

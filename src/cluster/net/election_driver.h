@@ -18,24 +18,11 @@
 #include "election/quorum/quorum_events.h"
 
 namespace bellwether::message {
-template <>
-const Message& message_of<quorum::Message>();
-template <>
-const Message& message_of<quorum::Record>();
+extern template const Message& message_of<quorum::Message>();
+extern template const Message& message_of<quorum::Record>();
 }  // namespace bellwether::message
 
 namespace bellwether::cluster {
-
-// The messages of an elected group, and the record that its members keep, as bytes (core/message/describe.h).
-
-std::string encode_message(const quorum::Message& message);
-// kProtocol, with what is missing or out of its bounds: a span that is negative or longer than any lease, more members
-// than there may be, members out of order.
-Result<quorum::Message> decode_message(std::string_view bytes);
-
-std::string encode_record(const quorum::Record& record);
-// kInvalid: the bytes are not a stored record.
-Result<quorum::Record> decode_record(std::string_view bytes);
 
 struct ElectionSettings {
   std::string key;                  // the key to lead, for the term of office

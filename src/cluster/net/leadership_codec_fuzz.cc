@@ -36,8 +36,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
   using namespace bellwether;
   using namespace bellwether::cluster;
   std::string_view rest(reinterpret_cast<const char*>(data), size);
-  if (const auto record = decode_record(rest)) {
-    const auto again = decode_record(encode_record(*record));
+  if (const auto record = message::decode<quorum::Record>(rest)) {
+    const auto again = message::decode<quorum::Record>(message::encode(*record));
     check(again.has_value() && *again == *record, "a record survives");
   }
   // Messages one after the other, each with its length before it, and a tick after each.
@@ -48,11 +48,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
     const std::size_t length = std::min<std::size_t>(static_cast<uint8_t>(rest.front()), rest.size() - 1);
     const std::string_view bytes = rest.substr(1, length);
     rest.remove_prefix(1 + length);
-    const auto message = decode_message(bytes);
+    const auto message = message::decode<quorum::Message>(bytes);
     if (!message) continue;
-    const std::string encoded = encode_message(*message);
-    const auto again = decode_message(encoded);
-    check(again.has_value() && encode_message(*again) == encoded, "a message survives");
+    const std::string encoded = message::encode(*message);
+    const auto again = message::decode<quorum::Message>(encoded);
+    check(again.has_value() && message::encode(*again) == encoded, "a message survives");
     quorum::Effects effects;
     elector.step(now, quorum::Received{*message}, effects);
     now += Duration::millis(20);

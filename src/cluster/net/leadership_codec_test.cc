@@ -15,14 +15,15 @@ TEST(LeadershipCodec, records_are_kept_within_their_limits) { message::expect_so
 // A voter that once had no record must know that also after its next start: it may have voted before.
 TEST(LeadershipCodec, a_record_that_was_lost_stays_lost) {
   const Record record{.version = 1, .lost = true};
-  EXPECT_EQ(*decode_record(encode_record(record)), record);
-  EXPECT_EQ(decode_record("").error().code, Errc::kInvalid);
+  EXPECT_EQ(*message::decode<quorum::Record>(message::encode(record)), record);
+  EXPECT_EQ(message::decode<quorum::Record>("").error().code, Errc::kInvalid);
 }
 
 TEST(LeadershipCodec, members_are_a_set) {
   const auto says = [](std::vector<MemberId> voters, std::vector<MemberId> next) {
     const Configure body{{{Term(7), 2}, std::move(voters), std::move(next)}};
-    const auto read = decode_message(encode_message({MemberId(1), Term(1), 1, 1, body}));
+    const auto read =
+        message::decode<quorum::Message>(message::encode(quorum::Message{MemberId(1), Term(1), 1, 1, body}));
     return read ? std::string() : read.error().message;
   };
   EXPECT_EQ(says({MemberId(1), MemberId(UINT64_MAX)}, {MemberId(2)}), "");
@@ -33,9 +34,11 @@ TEST(LeadershipCodec, members_are_a_set) {
 
 TEST(LeadershipCodec, a_refusal_of_a_newer_version_is_one_all_the_same) {
   const VoteAnswer answer{1, static_cast<Refusal>(77), {}};
-  const auto read = decode_message(encode_message({MemberId(1), Term(1), 1, 1, answer}));
+  const auto read =
+      message::decode<quorum::Message>(message::encode(quorum::Message{MemberId(1), Term(1), 1, 1, answer}));
   EXPECT_EQ(std::get<VoteAnswer>(read->body).refusal, Refusal::kVoted);
-  EXPECT_EQ(decode_message(std::string_view("\x09\x01\0\0\0\0\0\0\0", 9)).error().code, Errc::kUnsupported)
+  EXPECT_EQ(message::decode<quorum::Message>(std::string_view("\x09\x01\0\0\0\0\0\0\0", 9)).error().code,
+            Errc::kUnsupported)
       << "no body";
 }
 

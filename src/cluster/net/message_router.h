@@ -126,7 +126,6 @@ class AdmissionControl {
   resilience::LoadState state() const { return detector_.state(); }
   std::string_view reason() const { return detector_.reason(); }
   const Counts& counts() const { return counts_; }
-  std::size_t known_senders() const { return limiter_.known(); }
 
  private:
   Duration spread(Duration wait, double ratio);

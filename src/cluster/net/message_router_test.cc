@@ -212,7 +212,7 @@ TEST_F(MessageRouterTest, nobody_stands_and_nobody_leads_in_the_name_of_another)
   runtime::Scope scope;
   scope.spawn(driver.run(scope.cancellation()));
   const auto as = [](const char* name, quorum::Body body) {
-    return encode_message({member_id(name), quorum::Term(9), 1, 1, std::move(body)});
+    return message::encode(quorum::Message{member_id(name), quorum::Term(9), 1, 1, std::move(body)});
   };
   const quorum::Heartbeat heartbeat{.round = 1, .lease = Duration::seconds(1), .members = {}};
   const std::string forged[] = {as("n2", quorum::PreVote{}), as("n2", quorum::Vote{}), as("n2", heartbeat),

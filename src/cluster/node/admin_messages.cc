@@ -234,14 +234,8 @@ constexpr auto kDescription<AdminAnswer> =
         alternative<VotesAnswer, AdminAnswer>(6, "votes"), alternative<ManagersView, AdminAnswer>(7, "managers"))
         .within(wire::kMaxFrame);
 
-template <>
-const Message& message_of<AdminRequest>() {
-  return described<AdminRequest>();
-}
-template <>
-const Message& message_of<AdminAnswer>() {
-  return described<AdminAnswer>();
-}
+template const Message& message_of<AdminRequest>();
+template const Message& message_of<AdminAnswer>();
 
 }  // namespace bellwether::message
 

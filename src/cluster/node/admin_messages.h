@@ -208,10 +208,8 @@ Result<Answer> only(Result<AdminAnswer> answer) {
 }  // namespace bellwether::node
 
 namespace bellwether::message {
-template <>
-const Message& message_of<node::AdminRequest>();
-template <>
-const Message& message_of<node::AdminAnswer>();
+extern template const Message& message_of<node::AdminRequest>();
+extern template const Message& message_of<node::AdminAnswer>();
 }  // namespace bellwether::message
 
 namespace bellwether::node {

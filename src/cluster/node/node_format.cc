@@ -41,14 +41,8 @@ constexpr auto kDescription<node::PeerState> =
                               field<&node::PeerState::stuck>(9), field<&node::PeerState::leader>(10, kPeerName))
         .within(kMaxWords);
 
-template <>
-const Message& message_of<node::PeerMeta>() {
-  return described<node::PeerMeta>();
-}
-template <>
-const Message& message_of<node::PeerState>() {
-  return described<node::PeerState>();
-}
+template const Message& message_of<node::PeerMeta>();
+template const Message& message_of<node::PeerState>();
 
 }  // namespace bellwether::message
 

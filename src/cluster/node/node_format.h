@@ -48,10 +48,8 @@ std::optional<PeerState> read_state(std::string_view bytes);
 }  // namespace bellwether::node
 
 namespace bellwether::message {
-template <>
-const Message& message_of<node::PeerMeta>();
-template <>
-const Message& message_of<node::PeerState>();
+extern template const Message& message_of<node::PeerMeta>();
+extern template const Message& message_of<node::PeerState>();
 }  // namespace bellwether::message
 
 namespace bellwether::node {

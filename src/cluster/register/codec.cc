@@ -215,37 +215,13 @@ constexpr auto kDescription<blobs::BlobRecord> =
                                 field<&blobs::BlobRecord::head>(2), field<&blobs::BlobRecord::slot>(3, fixed()))
         .within(kMaxLargeBytes, Errc::kInvalid);
 
-template <>
-const Message& message_of<registers::Message>() {
-  return described<registers::Message>();
-}
-template <>
-const Message& message_of<registers::Request>() {
-  return described<registers::Request>();
-}
-template <>
-const Message& message_of<registers::Response>() {
-  return described<registers::Response>();
-}
-template <>
-const Message& message_of<ReplicaSet>() {
-  return described<ReplicaSet>();
-}
-template <>
-const Message& message_of<RegisterRecord>() {
-  return described<RegisterRecord>();
-}
-template <>
-const Message& message_of<blobs::Asked>() {
-  return described<blobs::Asked>();
-}
-template <>
-const Message& message_of<blobs::Answer>() {
-  return described<blobs::Answer>();
-}
-template <>
-const Message& message_of<blobs::BlobRecord>() {
-  return described<blobs::BlobRecord>();
-}
+template const Message& message_of<registers::Message>();
+template const Message& message_of<registers::Request>();
+template const Message& message_of<registers::Response>();
+template const Message& message_of<ReplicaSet>();
+template const Message& message_of<RegisterRecord>();
+template const Message& message_of<blobs::Asked>();
+template const Message& message_of<blobs::Answer>();
+template const Message& message_of<blobs::BlobRecord>();
 
 }  // namespace bellwether::message

@@ -8,21 +8,13 @@
 
 namespace bellwether::message {
 
-template <>
-const Message& message_of<registers::Message>();
-template <>
-const Message& message_of<registers::Request>();
-template <>
-const Message& message_of<registers::Response>();
-template <>
-const Message& message_of<registers::RegisterRecord>();
-template <>
-const Message& message_of<registers::ReplicaSet>();
-template <>
-const Message& message_of<blobs::Asked>();
-template <>
-const Message& message_of<blobs::Answer>();
-template <>
-const Message& message_of<blobs::BlobRecord>();
+extern template const Message& message_of<registers::Message>();
+extern template const Message& message_of<registers::Request>();
+extern template const Message& message_of<registers::Response>();
+extern template const Message& message_of<registers::RegisterRecord>();
+extern template const Message& message_of<registers::ReplicaSet>();
+extern template const Message& message_of<blobs::Asked>();
+extern template const Message& message_of<blobs::Answer>();
+extern template const Message& message_of<blobs::BlobRecord>();
 
 }  // namespace bellwether::message

@@ -100,23 +100,12 @@ constexpr auto kDescription<Record> =
                      field<&Record::promised_mark>(8, fixed()))
         .within(kMaxVoteBytes, Errc::kInvalid);
 
-template <>
-const Message& message_of<vote::Message>() {
-  return described<vote::Message>();
-}
-template <>
-const Message& message_of<vote::Record>() {
-  return described<vote::Record>();
-}
+template const Message& message_of<vote::Message>();
+template const Message& message_of<vote::Record>();
 
 }  // namespace bellwether::message
 
 namespace bellwether::cluster {
-
-std::string encode_vote_message(const vote::Message& message) { return message::encode(message); }
-Result<vote::Message> decode_vote_message(std::string_view bytes) { return message::decode<vote::Message>(bytes); }
-std::string encode_vote_record(const vote::Record& record) { return message::encode(record); }
-Result<vote::Record> decode_vote_record(std::string_view bytes) { return message::decode<vote::Record>(bytes); }
 
 std::string_view to_string(KeyProgress::Stage stage) {
   static constexpr EnumNames<KeyProgress::Stage> kNames("collecting", "ready", "failed");
@@ -163,10 +152,7 @@ constexpr auto kDescription<KeyShareMessage> =
                               alternative<KeyShareAnswer, KeyShareMessage>(2, "answer"))
         .within(16'384);
 
-template <>
-const Message& message_of<KeyShareMessage>() {
-  return described<KeyShareMessage>();
-}
+template const Message& message_of<KeyShareMessage>();
 
 }  // namespace bellwether::message
 

@@ -18,22 +18,11 @@
 #include "election/vote/vote_events.h"
 
 namespace bellwether::message {
-template <>
-const Message& message_of<vote::Message>();
-template <>
-const Message& message_of<vote::Record>();
+extern template const Message& message_of<vote::Message>();
+extern template const Message& message_of<vote::Record>();
 }  // namespace bellwether::message
 
 namespace bellwether::cluster {
-
-std::string encode_vote_message(const vote::Message& message);
-// kProtocol, with the field that is missing or out of its bounds: impossible times, too many voters or capabilities, an
-// unknown trigger. kUnsupported: of an unknown kind.
-Result<vote::Message> decode_vote_message(std::string_view bytes);
-
-std::string encode_vote_record(const vote::Record& record);
-// kInvalid: the bytes are not a stored record.
-Result<vote::Record> decode_vote_record(std::string_view bytes);
 
 // The messages by which an elected admin gets key shares, as bytes (core/message/describe.h). Each travels as its
 // sender has signed it (VoteSeal).
@@ -101,6 +90,5 @@ class VoteSeal {
 }  // namespace bellwether::cluster
 
 namespace bellwether::message {
-template <>
-const Message& message_of<cluster::KeyShareMessage>();
+extern template const Message& message_of<cluster::KeyShareMessage>();
 }  // namespace bellwether::message

@@ -104,7 +104,7 @@ task<vote::Start> VoteDriver::load() {
   start.found = vote::Start::Found::kUnreadable;
   const auto stored = co_await kv_.get(kRecord);
   if (stored && stored->has_value()) {
-    auto record = decode_vote_record(**stored);
+    auto record = message::decode<vote::Record>(**stored);
     if (record) {
       start.found = vote::Start::Found::kRecord;
       start.record = *record;
@@ -212,7 +212,7 @@ void VoteDriver::on_message(link::Connection& connection, const wire::Inbound& i
   if (!loop_.running()) return;
   const std::string& sender = connection.peer().identity.node;
   const auto bytes = seal_.open(as_text(inbound.body), sender);
-  auto message = bytes ? decode_vote_message(*bytes) : tl::unexpected(bytes.error());
+  auto message = bytes ? message::decode<vote::Message>(*bytes) : tl::unexpected(bytes.error());
   Unheard why = bytes ? Unheard::kUnreadable : Unheard::kUnsigned;
   if (message && message->from != node_id(sender)) {
     why = Unheard::kImpostor;
@@ -284,13 +284,13 @@ std::string VoteDriver::named(const std::string& text) const { return with_names
 void VoteDriver::send(vote::NodeId to, const vote::Message& message) {
   const auto peer = addresses_(name_of(to));
   if (!peer) return;  // as if it had been lost: the kernel repeats important messages
-  links_.send(*peer, message_type::kVote, wire::Priority::kLeadership, seal_.seal(encode_vote_message(message)),
+  links_.send(*peer, message_type::kVote, wire::Priority::kLeadership, seal_.seal(message::encode(message)),
               settings_.timing.heartbeat_timeout);
 }
 
 task<void> VoteDriver::persist(VoteDriver* self, vote::Record record) {
   std::vector<KvChange> changes;
-  changes.push_back({kRecord, encode_vote_record(record)});
+  changes.push_back({kRecord, message::encode(record)});
   const Status done = co_await self->kv_.put(std::move(changes));
   vote::Persisted persisted{.version = record.version, .ok = done.has_value(), .why = {}};
   if (!done) persisted.why = done.error().message;

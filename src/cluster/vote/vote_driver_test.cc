@@ -45,7 +45,7 @@ class VoteDriverNode final : public TestNode, public Leadership::Listener, publi
   bool leads() const { return driver_->leads(runtime.boot_now()); }
   // Signs any message with its own key.
   void say(const std::string& to, const vote::Message& message) {
-    links->send(*find(to), message_type::kVote, wire::Priority::kLeadership, seal_.seal(encode_vote_message(message)),
+    links->send(*find(to), message_type::kVote, wire::Priority::kLeadership, seal_.seal(message::encode(message)),
                 Duration::seconds(1));
   }
 

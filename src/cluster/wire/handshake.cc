@@ -65,14 +65,8 @@ constexpr auto kDescription<RefusedText> =
                           field<&RefusedText::detail>(2, kShown<512>))
         .within(wire::kMaxHello);
 
-template <>
-const Message& message_of<Announced>() {
-  return described<Announced>();
-}
-template <>
-const Message& message_of<RefusedText>() {
-  return described<RefusedText>();
-}
+template const Message& message_of<Announced>();
+template const Message& message_of<RefusedText>();
 
 }  // namespace bellwether::message
 

@@ -68,10 +68,8 @@ struct RefusedText {
 }  // namespace bellwether::wire
 
 namespace bellwether::message {
-template <>
-const Message& message_of<wire::Announced>();
-template <>
-const Message& message_of<wire::RefusedText>();
+extern template const Message& message_of<wire::Announced>();
+extern template const Message& message_of<wire::RefusedText>();
 }  // namespace bellwether::message
 
 namespace bellwether::wire {

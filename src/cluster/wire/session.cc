@@ -327,10 +327,7 @@ Refusal Session::take_request(Instant now, const MessageHeader& header, Inbound&
 
 void Session::take_response(const MessageHeader& header, Inbound& inbound) {
   const std::size_t slot = slot_of(header.id);
-  if (header.id == 0 || slot >= slots_.size() || slots_[slot].id != header.id) {
-    ++late_responses_;
-    return;
-  }
+  if (header.id == 0 || slot >= slots_.size() || slots_[slot].id != header.id) return;
   inbound.kind = Inbound::Kind::kResponse;
   inbound.status = static_cast<ReplyStatus>(header.type);
   inbound.context = slots_[slot].context;

@@ -215,7 +215,6 @@ class Session {
   bool overrun() const { return overrun_; }
   // Both ends said goodbye, and nothing is under way any more.
   bool finished() const { return closing_ && peer_closing_ && asking_ == 0 && serving_ == 0 && !wants_to_send(); }
-  uint64_t late_responses() const { return late_responses_; }
 
  private:
   struct Slot {
@@ -262,7 +261,6 @@ class Session {
   bool closing_ = false;
   bool peer_closing_ = false;
   bool overrun_ = false;
-  uint64_t late_responses_ = 0;
 };
 
 }  // namespace bellwether::wire

@@ -13,9 +13,8 @@ struct Field;
 struct Message;
 
 // Each described struct has one. A header that offers a message to other sources declares
-//   template <>
-//   const message::Message& message::message_of<Begin>();
-// and the source that describes it (describe.h) defines that by described<Begin>().
+//   extern template const message::Message& message::message_of<Begin>();
+// and the source that describes it (describe.h) has the same line without `extern`.
 template <class T>
 const Message& message_of();
 

@@ -120,14 +120,8 @@ constexpr auto kDescription<FromChild> =
                         alternative<ChildEnded, FromChild>(4, "ended"))
         .within(kMaxAssignmentFrame);
 
-template <>
-const Message& message_of<ToChild>() {
-  return described<ToChild>();
-}
-template <>
-const Message& message_of<FromChild>() {
-  return described<FromChild>();
-}
+template const Message& message_of<ToChild>();
+template const Message& message_of<FromChild>();
 
 }  // namespace bellwether::message
 

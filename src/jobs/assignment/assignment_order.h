@@ -131,10 +131,8 @@ inline constexpr std::size_t kMaxAssignmentFrame = (std::size_t{16} << 20) + (12
 }  // namespace bellwether::node
 
 namespace bellwether::message {
-template <>
-const Message& message_of<node::ToChild>();
-template <>
-const Message& message_of<node::FromChild>();
+extern template const Message& message_of<node::ToChild>();
+extern template const Message& message_of<node::FromChild>();
 }  // namespace bellwether::message
 
 namespace bellwether::node {

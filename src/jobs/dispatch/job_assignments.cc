@@ -1,158 +1,19 @@
-// Assigns the parts of a job to workers, and follows the assignments: refused, ready, begun, ended, lost.
+// What workers report of the assignments: refused, ready, begun, ended, lost. A new owner asks them what they run, and
+// when the run began.
 
 #include <algorithm>
 #include <utility>
 
 #include "core/base/probe.h"
-#include "core/base/units.h"
 #include "jobs/dispatch/job_kernel.h"
-#include "load/plan/schedule.h"
 
 namespace bellwether::dispatch {
+namespace {
 
-// --- assigning -------------------------------------------------------------------------------------------------------
+// A new owner asks so many workers for the clock of the run that have nothing else to tell.
+constexpr std::size_t kMaxAskedForClock = 5;
 
-std::vector<uint16_t> JobKernel::ready_workflows() const {
-  std::vector<uint16_t> ready;
-  for (uint16_t w = 0; w < spec_.size(); ++w) {
-    if (!book_.waits(w)) continue;
-    // A teardown waits until nothing runs any more of what it follows.
-    const bool met = plan::may_begin(spec_[w], [&](uint16_t need) {
-      return spec_[w].is_teardown && book_.has_live(need) ? plan::WorkflowProgress::kOpen : book_.progress(need);
-    });
-    if (met) ready.push_back(w);
-  }
-  return ready;
-}
-
-// Assigns nothing without room for a whole group: a load test that begins in pieces measures nothing.
-void JobKernel::plan_group(Instant now, JobEffects& out) {
-  if (!layers_.pass_border(now, out)) {
-    const auto ended = [](const WorkflowRecord& one) { return is_final(one.state); };
-    if (std::all_of(record_.workflows.begin(), record_.workflows.end(), ended)) conclude(now, out);
-    return;
-  }
-  if (group_again_ && now < *group_again_) return;
-  group_again_.reset();
-  uint32_t total = 0;
-  uint32_t free = 0;
-  for (const WorkerSight& worker : pool_.workers()) {
-    if (!pool_.usable(now, worker)) continue;
-    total += worker.cores;
-    free += worker.free;
-  }
-  const std::vector<uint16_t> ready = ready_workflows();
-  if (ready.empty()) return;  // a teardown, until nothing runs any more of what failed
-  if (total == 0) {
-    if (std::any_of(pool_.workers().begin(), pool_.workers().end(),
-                    [](const WorkerSight& worker) { return worker.held; })) {
-      no_workers_since_.reset();
-      return;
-    }
-    if (!no_workers_since_) no_workers_since_ = now;
-    if (now - *no_workers_since_ < rules_.worker_wait) return;
-    const std::string why = fmt::format("no worker accepted work for {}", format_duration(rules_.worker_wait));
-    for (const uint16_t w : ready) book_.become(w, WorkflowState::kFailed, why, out);
-    no_workers_since_.reset();
-    book_.skip_dependents(out);
-    return conclude(now, out);
-  }
-  no_workers_since_.reset();
-  std::vector<plan::CoreDemand> demands;
-  for (const uint16_t w : ready) demands.push_back({w, spec_[w].priority, spec_[w].is_test, spec_[w].vus});
-  const std::vector<plan::CoreGrant> group = plan::core_batches(demands, total).front();
-  uint32_t wanted = 0;
-  for (const plan::CoreGrant& grant : group) wanted += grant.cores;
-  if (wanted > free) return;
-  for (const plan::CoreGrant& grant : group) {
-    std::vector<uint32_t> parts(grant.cores);
-    for (uint32_t i = 0; i < grant.cores; ++i) parts[i] = i;
-    record_.workflows[grant.workflow].parts = grant.cores;
-    if (!pool_.place(now, grant.workflow, parts, false))
-      return take_group_back(now, "no cores of workers are free", false, out);
-    book_.become(grant.workflow, WorkflowState::kAssigned, {}, out);
-  }
-  if (!book_.zero) book_.set_witnesses(pool_.witnesses(now));
-  if (record_.state == JobState::kQueued) book_.become(JobState::kDispatching, {}, out);
-}
-
-// Parts of assigned workflows that no worker runs.
-void JobKernel::fill_gaps(Instant now, JobEffects& out) {
-  for (uint16_t w = 0; w < spec_.size(); ++w) {
-    WorkflowRecord& one = record_.workflows[w];
-    if (!book_.is_active(w)) continue;
-    const std::vector<uint32_t> left = book_.gaps(w);
-    if (left.empty()) {
-      gap_since_.erase(w);
-      continue;
-    }
-    gap_since_.try_emplace(w, now);
-    if (hopeless(now, w)) {
-      gap_since_.erase(w);
-      if (one.begun) continue;
-      return take_group_back(now, "its worker refused the assignment or died, and no other worker has room", true, out);
-    }
-    // Before the begin nothing is squeezed in: it would distort the whole measurement.
-    if (!one.begun) {
-      if (!pool_.place(now, w, left, false))
-        return take_group_back(now, fmt::format("no other worker has room for '{}'", spec_[w].name), !busy_, out);
-      continue;
-    }
-    std::vector<uint32_t> placeable;
-    for (const uint32_t part : left) {
-      if (book_.deaths(w, part) <= rules_.retries_most) placeable.push_back(part);
-    }
-    bool any = pool_.place(now, w, placeable, true);
-    // Some of them are better than none.
-    for (std::size_t i = 0; !any && i < placeable.size() && pool_.place(now, w, {placeable[i]}, true); ++i) {
-      any = i + 1 == placeable.size();
-    }
-    if (book_.gaps(w).size() == left.size()) continue;
-    BW_PROBE("dispatch: parts are given to somebody else");
-    if (one.state == WorkflowState::kRetrying) book_.become(w, WorkflowState::kAssigned, {}, out);
-  }
-}
-
-// Takes back a group that cannot begin; it is tried again a little later. Workers that are ready give their parts back,
-// too: another number of cores needs another cut into parts, and two jobs that each keep some cores until they have the
-// rest wait for each other.
-void JobKernel::take_group_back(Instant now, const std::string& why, bool counts, JobEffects& out) {
-  BW_PROBE("dispatch: a group is taken back");
-  // To wait for cores is no failure.
-  if (counts) ++group_attempts_;
-  busy_ = false;
-  const bool enough = group_attempts_ >= rules_.dispatch_attempts;
-  for (uint16_t w = 0; w < spec_.size(); ++w) {
-    WorkflowRecord& one = record_.workflows[w];
-    if (one.begun || is_final(one.state) || one.parts == 0) continue;
-    book_.stop_assignments(now, w, StopHow::kAtOnce, why, out);
-    gap_since_.erase(w);
-    one.parts = 0;
-    if (enough) {
-      book_.become(w, WorkflowState::kFailed, "could not be assigned: " + why, out);
-    } else if (one.state == WorkflowState::kAssigned) {
-      book_.become(w, WorkflowState::kRetrying, why, out);
-    }
-  }
-  if (counts) book_.add_event(now, "dispatch_failed", why);
-  if (record_.state == JobState::kDispatching && !enough) book_.become(JobState::kQueued, why, out);
-  group_again_ = now + rules_.dispatch_pause * (int64_t{1} << std::min(std::max(group_attempts_, 1U) - 1, 10U));
-  if (enough) {
-    group_attempts_ = 0;
-    book_.skip_dependents(out);
-    conclude(now, out);
-  }
-}
-
-// No worker will run the parts that do not run now.
-bool JobKernel::hopeless(Instant now, uint16_t workflow) const {
-  const std::vector<uint32_t> left = book_.gaps(workflow);
-  const auto too_often = [&](uint32_t part) { return book_.deaths(workflow, part) > rules_.retries_most; };
-  if (!left.empty() && std::all_of(left.begin(), left.end(), too_often)) return true;
-  const auto since = gap_since_.find(workflow);
-  if (since != gap_since_.end() && now - since->second >= rules_.dispatch_limit) return true;
-  return book_.is_past(now, workflow);
-}
+}  // namespace
 
 // --- reports ---------------------------------------------------------------------------------------------------------
 
@@ -172,7 +33,7 @@ void JobKernel::offered(Instant now, AssignmentId id, OfferAnswer answer, const 
   const bool spare = book_.is_spare(*assignment);
   pool_.set_aside(assignment->worker);
   if (answer == OfferAnswer::kBusy && !spare) {
-    busy_ = true;
+    groups_.busy();
   } else {
     pool_.exclude(now, *assignment);
     book_.add_event(now, "assignment_refused", fmt::format("worker '{}': {}", assignment->worker, why));
@@ -321,7 +182,7 @@ void JobKernel::finish(Instant now, AssignmentRecord& assignment, JobEffects& ou
   if ((end.outcome == AssignmentOutcome::kIsolated || left) && assignment.handed_over) {
     const Duration ran = base + end.ran;
     if (ran < assignment.lost_from)
-      book_.add_loss(workflow, book_.how_lost(assignment), assignment.parts.count, ran, assignment.lost_from);
+      book_.add_loss(workflow, how_lost(assignment), assignment.parts.count, ran, assignment.lost_from);
   } else if ((end.outcome == AssignmentOutcome::kIsolated || left) && !was_stopped) {
     assignment.lost_from = base + end.ran;
     if (left) {
@@ -353,7 +214,7 @@ void JobKernel::finish(Instant now, AssignmentRecord& assignment, JobEffects& ou
     if (assignment.streams && !was_stopped) {
       // The seconds that it had not reported at its end.
       const Duration from = book_.reported_until(assignment);
-      book_.add_loss(workflow, book_.how_lost(assignment), assignment.parts.count, from,
+      book_.add_loss(workflow, how_lost(assignment), assignment.parts.count, from,
                      std::max(from, std::min(book_.elapsed(now), from + Duration::seconds(1))));
     }
     if (assignment.streams && was_stopped) lose_until_stop(assignment, book_.reported_until(assignment));
@@ -377,7 +238,7 @@ void JobKernel::lose_until_stop(const AssignmentRecord& assignment, Duration fro
   if (spec_[assignment.workflow].counted) return;
   const Duration stopped = book_.stopped_at(assignment);
   const Duration to = assignment.handed_over ? std::min(stopped, assignment.lost_from) : stopped;
-  if (from < to) book_.add_loss(assignment.workflow, book_.how_lost(assignment), assignment.parts.count, from, to);
+  if (from < to) book_.add_loss(assignment.workflow, how_lost(assignment), assignment.parts.count, from, to);
 }
 
 void JobKernel::evicted(Instant now, AssignmentId id, const std::string& why, JobEffects& out) {
@@ -417,8 +278,7 @@ void JobKernel::lose(Instant now, AssignmentRecord& assignment, const std::strin
       last = std::max(last, std::min(book_.elapsed(now), counted + Duration::seconds(1)));
     // The loss of parts that nobody has taken over is written when somebody continues them.
     const uint32_t parts = book_.succeeded(assignment);
-    if (last > counted && parts > 0)
-      book_.add_loss(assignment.workflow, book_.how_lost(assignment), parts, counted, last);
+    if (last > counted && parts > 0) book_.add_loss(assignment.workflow, how_lost(assignment), parts, counted, last);
     assignment.lost_from = counted;
     out.push_back(job_effect::CloseStream{assignment.id});
     return book_.set(now, assignment, AssignmentState::kGone);
@@ -443,6 +303,162 @@ void JobKernel::lose(Instant now, AssignmentRecord& assignment, const std::strin
     book_.become(assignment.workflow, WorkflowState::kRetrying, why, out);
   for (const AssignmentId id : moves_.release_followers(now, assignment, out))
     begin_assignment(now, *book_.find(id), out);
+}
+
+// --- a new owner -----------------------------------------------------------------------------------------------------
+
+void JobKernel::adopt(Instant now, Duration ago, std::map<AssignmentId, uint64_t> applied, JobEffects& out) {
+  book_.applied = std::move(applied);
+  book_.owned = book_.adopting = book_.adopted = true;
+  asked_until_ = now + rules_.adopt_limit;
+  fence_.adopt(now);
+  if (!record_.witnesses_before.empty()) record_.witnesses_since = record_.revision + 1;
+  if (record_.started.unix_ns != 0) book_.zero = now - ago;
+  if (is_final(record_.state)) {
+    book_.over = true;
+  } else {
+    book_.follow_ingest(now);
+  }
+  for (const AssignmentRecord& assignment : record_.assignments) {
+    book_.since[assignment.id] = now;
+    const bool missed = is_live(assignment) && !book_.has_all_of(assignment);
+    if (missed || (assignment.end && layers_.is_awaited(assignment.workflow))) asking_.insert(assignment.worker);
+  }
+  // A wall clock that is ahead would end workflows and reach timeouts too early. Without a clock only a job ends of
+  // which all has completed.
+  bool needs_clock = !asking_.empty();
+  for (uint16_t w = 0; w < spec_.size(); ++w) {
+    const WorkflowRecord& one = record_.workflows[w];
+    needs_clock = needs_clock || (!is_final(one.state) && (!one.begun || !book_.gaps(w).empty()));
+  }
+  for (const AssignmentRecord& assignment : record_.assignments) {
+    needs_clock = needs_clock || (is_live(assignment) && book_.has_all_of(assignment) &&
+                                  assignment.end->outcome != AssignmentOutcome::kCompleted);
+  }
+  for (auto one = record_.assignments.rbegin(); needs_clock && one != record_.assignments.rend(); ++one) {
+    if (!book_.zero || asking_clock_.size() == kMaxAskedForClock) break;
+    if (one->streams && !asking_.contains(one->worker)) asking_clock_.insert(one->worker);
+  }
+  if (record_.state == JobState::kSubmitted) book_.become(JobState::kQueued, {}, out);
+  book_.changed = !book_.over;
+  advance(now, out);
+}
+
+std::vector<std::string> JobKernel::workers_to_ask() const {
+  std::vector<std::string> all(asking_.begin(), asking_.end());
+  all.insert(all.end(), asking_clock_.begin(), asking_clock_.end());
+  return all;
+}
+
+void JobKernel::sighted(Instant now, const std::string& worker, uint64_t life,
+                        const std::vector<AssignmentSight>& sights, JobEffects& out) {
+  if (!book_.owned || book_.over) return;
+  const auto has_begun = [](const AssignmentSight& sight) { return sight.clock != Duration::zero(); };
+  for (const AssignmentSight& sight : sights) {
+    const AssignmentRecord* assignment = find(sight.assignment);
+    if (!book_.adopting || !has_begun(sight) || assignment == nullptr || assignment->worker != worker) continue;
+    const WorkflowRecord& one = record_.workflows[assignment->workflow];
+    const uint64_t base = one.begun ? one.base_second : sight.from;
+    // A part that ran once and was begun again: the clock of its workflow is another one now.
+    if (spec_[assignment->workflow].length == Duration::zero() && sight.from != base) continue;
+    // The workers know best when it began, also those on which it has ended.
+    book_.zero = now - sight.clock - seconds(base);
+    if (record_.started.unix_ns == 0) record_.started = book_.wall(*book_.zero);
+    asking_clock_.clear();
+    break;
+  }
+  for (AssignmentRecord& assignment : record_.assignments) {
+    if (assignment.worker != worker || !is_live(assignment)) continue;
+    const auto sight = std::find_if(sights.begin(), sights.end(),
+                                    [&](const AssignmentSight& one) { return one.assignment == assignment.id; });
+    if (assignment.life != life || sight == sights.end()) {
+      if (is_settled(assignment)) continue;
+      book_.add_event(now, "assignment_lost", fmt::format("worker '{}' no longer has it", worker));
+      lose(now, assignment, "its worker no longer has it", out);
+      continue;
+    }
+    if (book_.is_spare(assignment)) {
+      if (has_begun(*sight) && sight->phase == AssignmentPhase::kRunning) moves_.will_take_over(assignment.id);
+    } else if (has_begun(*sight) && !assignment.streams) {
+      BW_PROBE("dispatch: a begin that its owner did not live to write down");
+      assignment.streams = true;
+      assignment.from = sight->from;
+      assignment.rows = book_.rows_before(now, assignment);
+      book_.changed = true;
+      WorkflowRecord& one = record_.workflows[assignment.workflow];
+      if (!std::exchange(one.begun, true)) one.base_second = sight->from;
+      if (sight->from > one.base_second) {
+        book_.write_losses(assignment.workflow, parts_of(assignment.parts), seconds(sight->from + 1));
+      }
+    }
+    if (assignment.state == AssignmentState::kStopping && !book_.is_stopped(assignment.workflow) &&
+        sight->phase == AssignmentPhase::kRunning && !is_final(record_.workflows[assignment.workflow].state)) {
+      BW_PROBE("dispatch: an eviction that its owner did not live to carry out");
+      out.push_back(job_effect::Stop{assignment.id, StopHow::kAtOnce, "it makes no progress", true});
+    }
+    if (assignment.state != AssignmentState::kStopping) {
+      if (sight->phase == AssignmentPhase::kReady) book_.set(now, assignment, AssignmentState::kReady);
+      if (sight->phase == AssignmentPhase::kRunning && assignment.streams)
+        book_.set(now, assignment, AssignmentState::kRunning);
+      if (spec_[assignment.workflow].told_vus) out.push_back(job_effect::Scale{assignment.id});
+    }
+    if (assignment.state == AssignmentState::kOffered && sight->phase != AssignmentPhase::kEnded)
+      out.push_back(job_effect::Offer{assignment.id});
+    if (book_.is_stopped(assignment.workflow) && sight->phase != AssignmentPhase::kEnded) {
+      book_.set(now, assignment, AssignmentState::kStopping);
+      out.push_back(job_effect::Stop{assignment.id, record_.stop->how, record_.stop->why});
+    }
+  }
+  asking_.erase(worker);
+  asking_clock_.erase(worker);
+  fence_.sighted(worker);
+  for (const AssignmentSight& sight : sights) {
+    if (sight.until != 0) handed_over(now, sight.assignment, sight.until, out);
+    if (sight.phase != AssignmentPhase::kEnded) continue;
+    const AssignmentRecord* assignment = find(sight.assignment);
+    if (assignment != nullptr && assignment->worker == worker && !is_live(*assignment)) {
+      layers_.hear_values(now, *assignment, sight.end.provided, out);
+    }
+    ended(now, sight.assignment, sight.end, out);
+  }
+  advance(now, out);
+}
+
+// All workers have reported what they run of it, or the limit has passed.
+void JobKernel::adopted(Instant now, JobEffects& out) {
+  book_.settle_clock();
+  // The newest first: nothing begins for a lost one that was to follow another lost one.
+  const std::map<AssignmentId, std::string> lost = std::exchange(lost_early_, {});
+  for (std::size_t i = record_.assignments.size(); i-- > 0;) {
+    AssignmentRecord& assignment = record_.assignments[i];
+    if (!is_live(assignment)) continue;
+    if (book_.has_all_of(assignment)) {
+      finish(now, assignment, out);
+    } else if (const auto one = lost.find(assignment.id); one != lost.end()) {
+      lose(now, assignment, one->second, out);
+    }
+  }
+  if (!asking_.empty()) {
+    BW_PROBE("dispatch: a worker did not say what it runs");
+    asking_.clear();
+  }
+  asking_clock_.clear();
+  if (book_.zero) book_.add_event(now, "owner_changed", "another manager continues the run");
+  for (std::size_t i = 0; i < record_.assignments.size(); ++i) {
+    AssignmentRecord& assignment = record_.assignments[i];
+    const WorkflowRecord& one = record_.workflows[assignment.workflow];
+    if (!one.begun || is_final(one.state)) continue;
+    if (assignment.streams && one.state == WorkflowState::kAssigned)
+      book_.become(assignment.workflow, WorkflowState::kRunning, {}, out);
+    if (assignment.state == AssignmentState::kReady && !book_.is_stopped(assignment.workflow))
+      begin_assignment(now, assignment, out);
+    const bool told = book_.is_spare(assignment) && find(assignment.follows)->until != 0;
+    const bool goes = assignment.follows != AssignmentId() && assignment.state == AssignmentState::kRunning &&
+                      now < book_.moment(assignment.from);
+    if (goes || (told && !moves_.takes_over(assignment.id)))
+      out.push_back(job_effect::TakeOver{assignment.id, book_.clock_of(assignment.workflow), goes});
+  }
+  if (book_.zero && record_.state == JobState::kDispatching) book_.become(JobState::kRunning, {}, out);
 }
 
 }  // namespace bellwether::dispatch

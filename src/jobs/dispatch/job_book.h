@@ -163,6 +163,12 @@ struct JobBook {
   // It has not begun, and its group is not being assigned.
   bool waits(uint16_t workflow) const;
   bool is_active(uint16_t workflow) const { return !waits(workflow) && !is_final(record.workflows[workflow].state); }
+  bool any_active() const {
+    for (uint16_t w = 0; w < spec.size(); ++w) {
+      if (is_active(w)) return true;
+    }
+    return false;
+  }
   // It ends, or does not begin, because the job is stopped.
   bool is_stopped(uint16_t workflow) const { return record.stop && (record.stop->all || !spec[workflow].is_teardown); }
   // Its planned end has come: no part of it begins any more.
@@ -181,14 +187,8 @@ struct JobBook {
   void settle_clock();
 
   // --- losses
-  // How often this part lost its worker. A worker that left, or an assignment that was cut off or had handed over, does
-  // not count.
-  uint32_t deaths(uint16_t workflow, uint32_t part) const;
   // The iterations that have not begun, of a part that is still to run.
   uint64_t iterations_of(uint16_t workflow, uint32_t part) const;
-  // The most iterations that a part of an assignment may have begun in the seconds before `by` of the run that it did
-  // not report.
-  uint64_t unreported(const AssignmentRecord& assignment, Duration by) const;
   // By the clock of the run: the load of an assignment up to then is in the ingest. In the first second of a stream,
   // the time before it began counts as idle too: a loss is then named too early, by less than a second.
   Duration reported_until(const AssignmentRecord& assignment) const;
@@ -202,9 +202,6 @@ struct JobBook {
   plan::RowPoint rows_before(Instant now, const AssignmentRecord& assignment) const;
   // The number of its parts that another assignment continues.
   uint32_t succeeded(const AssignmentRecord& assignment) const;
-  static std::string how_lost(const AssignmentRecord& assignment);
-  // The last one that ran this part and runs it no more; nullptr: none.
-  const AssignmentRecord* last_of(uint16_t workflow, uint32_t part) const;
   void add_loss(uint16_t workflow, const std::string& how, uint32_t parts, Duration from, Duration to);
   // Records as lost the time of these parts from the loss of their last assignment (or from the workflow's begin, if
   // none is known to have begun) until `until`. A part that runs once begins whenever a worker runs it; for counted

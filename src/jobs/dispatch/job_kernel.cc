@@ -184,24 +184,15 @@ void JobKernel::tick(Instant now, JobEffects& out) {
 
 Instant JobKernel::wake() const {
   if (!book_.owned || book_.over || is_final(record_.state)) return Instant::never();
-  Instant next = std::min({moves_.next_move(), layers_.wake(), time_.timeout_at(), teardown_.end(), fence_.wake()});
+  Instant next = std::min(
+      {moves_.next_move(), layers_.wake(), time_.timeout_at(), teardown_.end(), fence_.wake(), groups_.wake()});
   if (!asking_.empty() || !asking_clock_.empty()) next = std::min(next, asked_until_);
   for (const AssignmentRecord& assignment : record_.assignments) {
     const auto since = book_.since.find(assignment.id);
     if (!is_live(assignment) || since == book_.since.end()) continue;
     next = std::min({next, since->second + time_.limit_of(assignment), time_.overdue_at(assignment)});
   }
-  bool active = false;
-  for (uint16_t w = 0; w < spec_.size(); ++w) {
-    active = active || book_.is_active(w);
-    next = std::min(next, time_.timeout_at(w));
-    const auto since = gap_since_.find(w);
-    if (since == gap_since_.end()) continue;
-    next = std::min(next, since->second + rules_.dispatch_limit);
-    if (book_.zero && spec_[w].length > Duration::zero()) next = std::min(next, book_.clock_of(w) + spec_[w].length);
-  }
-  if (!active && group_again_) next = std::min(next, *group_again_);
-  if (!active && no_workers_since_) next = std::min(next, *no_workers_since_ + rules_.worker_wait);
+  for (uint16_t w = 0; w < spec_.size(); ++w) next = std::min(next, time_.timeout_at(w));
   return next;
 }
 
@@ -273,13 +264,11 @@ void JobKernel::advance(Instant now, JobEffects& out) {
   if (std::all_of(all.begin(), all.end(), [](const WorkflowRecord& one) { return is_final(one.state); })) {
     conclude(now, out);
   } else if (!record_.stop || teardown_.may_begin()) {
-    bool active = false;
-    for (uint16_t w = 0; w < spec_.size(); ++w) active = active || book_.is_active(w);
-    if (!active) {
-      plan_group(now, out);
+    if (!book_.any_active()) {
+      if (groups_.plan(now, out)) conclude(now, out);
     } else {
       if (book_.zero) fence_.renew_witnesses(now, pool_);
-      fill_gaps(now, out);
+      if (groups_.fill_gaps(now, out)) conclude(now, out);
       if (!begin_group(now, out)) return;
       moves_.empty_workers(now, out);
       moves_.rebalance(now);
@@ -332,8 +321,7 @@ bool JobKernel::begin_group(Instant now, JobEffects& out) {
   }
   begin_ready(now, out);
   if (record_.state == JobState::kDispatching) book_.become(JobState::kRunning, {}, out);
-  group_attempts_ = 0;
-  busy_ = false;
+  groups_.begun();
   return true;
 }
 
@@ -342,7 +330,7 @@ void JobKernel::judge(Instant now, uint16_t workflow, JobEffects& out) {
   const WorkflowRecord& one = record_.workflows[workflow];
   if (!one.begun || is_final(one.state) || book_.has_live(workflow)) return;
   const std::vector<uint32_t> left = book_.gaps(workflow);
-  if (!left.empty() && !book_.is_stopped(workflow) && !hopeless(now, workflow)) return;
+  if (!left.empty() && !book_.is_stopped(workflow) && !groups_.hopeless(now, workflow)) return;
   const Duration planned = book_.clock_of(workflow) + spec_[workflow].length - *book_.zero;
   if (!left.empty()) {
     const Duration until =

@@ -21,6 +21,7 @@
 // The last confirmation decides. Before it everything may be called off, and the running assignment goes on.
 //
 //   job_book.h    the job record, and every change of it: the kernel and all its parts read and write here
+//   job_groups.h  which workflows begin together, and which parts wait for a worker
 //   job_pool.h    assigns parts to workers; hand-overs of running assignments
 //   job_layers.h  values from one layer of workflows for the next
 //   load_fence.h  which workers get permits, whether a silent one may still run its parts, and who the witnesses are
@@ -39,6 +40,7 @@
 #include "core/base/prng.h"
 #include "core/base/result.h"
 #include "jobs/dispatch/job_book.h"
+#include "jobs/dispatch/job_groups.h"
 #include "jobs/dispatch/job_layers.h"
 #include "jobs/dispatch/job_pool.h"
 #include "jobs/dispatch/job_time.h"
@@ -187,15 +189,8 @@ class JobKernel {
   void conclude(Instant now, JobEffects& out);
   JobState outcome() const;
 
-  // --- job_adoption.cc: a new owner
+  // --- job_assignments.cc: assignments, and a new owner
   void adopted(Instant now, JobEffects& out);
-
-  // --- job_assignments.cc: assignments
-  std::vector<uint16_t> ready_workflows() const;
-  void plan_group(Instant now, JobEffects& out);
-  void take_group_back(Instant now, const std::string& why, bool counts, JobEffects& out);
-  void fill_gaps(Instant now, JobEffects& out);
-  bool hopeless(Instant now, uint16_t workflow) const;
   void begin_assignment(Instant now, AssignmentRecord& assignment, JobEffects& out);
   void lose(Instant now, AssignmentRecord& assignment, const std::string& why, JobEffects& out);
   // A new owner ends it, or takes its parts from it, in adopted().
@@ -216,6 +211,7 @@ class JobKernel {
   const JobRules& rules_ = book_.rules;
   JobPool pool_;
   JobLayers layers_{book_};
+  JobGroups groups_{book_, pool_, layers_};
   JobMoves moves_{book_, pool_};
   JobTime time_{book_};
   JobTeardown teardown_{book_};
@@ -226,11 +222,6 @@ class JobKernel {
   std::map<AssignmentId, std::string> lost_early_;  // before the clock of the run was certain, and why
   std::set<AssignmentId> given_up_;
   Instant asked_until_;
-  std::optional<Instant> no_workers_since_;
-  std::optional<Instant> group_again_;  // not before, after the attempt to assign a group failed
-  uint32_t group_attempts_ = 0;
-  bool busy_ = false;                      // a worker of the group had no cores after all
-  std::map<uint16_t, Instant> gap_since_;  // of workflows with parts that do not run
 };
 
 }  // namespace bellwether::dispatch

@@ -12,24 +12,32 @@
 namespace bellwether::dispatch {
 namespace {
 
-// Whether an assignment holds, or held, this part of the workflow.
-bool has_part(const AssignmentRecord& assignment, uint16_t workflow, uint32_t part) {
-  return assignment.workflow == workflow && part >= assignment.parts.first &&
-         part - assignment.parts.first < assignment.parts.count;
-}
-
 // Two machines may disagree by this time about the clock of a workflow.
 constexpr Duration kClocksDiffer = Duration::millis(500);
 
-}  // namespace
-
-uint32_t JobBook::deaths(uint16_t workflow, uint32_t part) const {
-  return static_cast<uint32_t>(
-      std::count_if(record.assignments.begin(), record.assignments.end(), [&](const AssignmentRecord& assignment) {
-        return has_part(assignment, workflow, part) && assignment.state == AssignmentState::kGone &&
-               assignment.streams && !assignment.handed_over && (!assignment.end || lost_its_process(assignment));
-      }));
+// The last one that ran this part and runs it no more; nullptr: none.
+const AssignmentRecord* last_of(const JobBook& book, uint16_t workflow, uint32_t part) {
+  const AssignmentRecord* last = nullptr;
+  for (const AssignmentRecord& assignment : book.record.assignments) {
+    const bool given_up = assignment.state == AssignmentState::kGone || assignment.handed_over;
+    const bool had = has_part(assignment, workflow, part) && given_up && assignment.streams;
+    if (had && (last == nullptr || assignment.lost_from >= last->lost_from)) last = &assignment;
+  }
+  return last;
 }
+
+// The most iterations that a part of an assignment may have begun in the seconds before `by` of the run that it did not
+// report.
+uint64_t unreported(const JobBook& book, const AssignmentRecord& assignment, Duration by) {
+  const auto numbers = book.applied.find(assignment.id);
+  const auto told = book.iterated.find(assignment.id);
+  const Duration silence = by - seconds(assignment.from + (numbers == book.applied.end() ? 0 : numbers->second));
+  return plan::begun_within(told == book.iterated.end() ? 0 : told->second.pace,
+                            plan::users_of_part(book.spec[assignment.workflow].vus, assignment.parts.of),
+                            std::max(silence, Duration::zero()) + kClocksDiffer);
+}
+
+}  // namespace
 
 uint64_t JobBook::iterations_of(uint16_t workflow, uint32_t part) const {
   if (!spec[workflow].counted) return 0;
@@ -50,16 +58,6 @@ uint32_t JobBook::succeeded(const AssignmentRecord& assignment) const {
     });
   }
   return count;
-}
-
-std::string JobBook::how_lost(const AssignmentRecord& assignment) {
-  const bool left = assignment.end && assignment.end->outcome == AssignmentOutcome::kLeft;
-  const bool failed = assignment.end && is_failure(assignment.end->outcome);
-  return fmt::format("worker '{}' {}", assignment.worker,
-                     left                           ? "left"
-                     : failed                       ? "lost its process"
-                     : lost_its_process(assignment) ? "lost the process of an assignment"
-                                                    : "was lost");
 }
 
 void JobBook::add_loss(uint16_t workflow, const std::string& how, uint32_t parts, Duration from, Duration to) {
@@ -87,23 +85,13 @@ void JobBook::add_loss(uint16_t workflow, const std::string& how, uint32_t parts
           std::string(kMergedLosses)};
 }
 
-const AssignmentRecord* JobBook::last_of(uint16_t workflow, uint32_t part) const {
-  const AssignmentRecord* last = nullptr;
-  for (const AssignmentRecord& assignment : record.assignments) {
-    const bool given_up = assignment.state == AssignmentState::kGone || assignment.handed_over;
-    const bool had = has_part(assignment, workflow, part) && given_up && assignment.streams;
-    if (had && (last == nullptr || assignment.lost_from >= last->lost_from)) last = &assignment;
-  }
-  return last;
-}
-
 void JobBook::write_losses(uint16_t workflow, const std::vector<uint32_t>& parts, Duration until, Duration after) {
   if (spec[workflow].counted) return;
   const bool once = spec[workflow].length == Duration::zero();
   const Duration begin = seconds(record.workflows[workflow].base_second);
   std::map<std::pair<Duration, std::string>, uint32_t> lost;  // from when, and the cause: number of parts
   for (const uint32_t part : parts) {
-    const AssignmentRecord* const last = last_of(workflow, part);
+    const AssignmentRecord* const last = last_of(*this, workflow, part);
     if (last == nullptr && once) continue;
     ++lost[last == nullptr ? std::pair(std::max(begin, after), std::string("no worker had started it"))
                            : std::pair(std::max(last->lost_from, after), how_lost(*last))];
@@ -125,15 +113,6 @@ void JobBook::lose_gaps(uint16_t workflow, const std::vector<uint32_t>& parts, D
   }
   add_loss(workflow, format_count(left, "iteration") + " that no remaining worker could run",
            static_cast<uint32_t>(parts.size()), from, until);
-}
-
-uint64_t JobBook::unreported(const AssignmentRecord& assignment, Duration by) const {
-  const auto numbers = applied.find(assignment.id);
-  const auto told = iterated.find(assignment.id);
-  const Duration silence = by - seconds(assignment.from + (numbers == applied.end() ? 0 : numbers->second));
-  return plan::begun_within(told == iterated.end() ? 0 : told->second.pace,
-                            plan::users_of_part(spec[assignment.workflow].vus, assignment.parts.of),
-                            std::max(silence, Duration::zero()) + kClocksDiffer);
 }
 
 Duration JobBook::reported_until(const AssignmentRecord& assignment) const {
@@ -164,7 +143,7 @@ plan::RowPoint JobBook::rows_by(const AssignmentRecord& assignment, Duration by)
   }
   // The next assignment adds the arrivals that were due since.
   if (spec[assignment.workflow].open_model) return point;
-  if (!has_told_all(assignment)) point.rows += unreported(assignment, by);
+  if (!has_told_all(assignment)) point.rows += unreported(*this, assignment, by);
   point.at = std::max(point.at, by - base);
   return point;
 }
@@ -193,7 +172,7 @@ void JobBook::lose_iterations(Instant now, AssignmentRecord& assignment) {
   const Duration ran = ran_until(now, assignment);
   uint64_t begun = std::max(told.begun, told.ended);
   if (!has_told_all(assignment)) {
-    const uint64_t more = unreported(assignment, ran);
+    const uint64_t more = unreported(*this, assignment, ran);
     begun = more < assignment.iterations ? begun + more * assignment.parts.count : assignment.iterations;
   }
   if (assignment.end && assignment.end->outcome == AssignmentOutcome::kCompleted) begun = assignment.iterations;
@@ -217,7 +196,7 @@ void JobBook::lose_rest(Instant now, uint16_t workflow, const std::string& how) 
   const Duration until = std::min(elapsed(now), planned);
   std::vector<uint32_t> left = gaps(workflow);
   std::erase_if(left, [&](uint32_t part) {
-    const AssignmentRecord* const last = last_of(workflow, part);
+    const AssignmentRecord* const last = last_of(*this, workflow, part);
     return (last == nullptr ? begin : last->lost_from) >= until;
   });
   write_losses(workflow, left, until);

@@ -194,6 +194,16 @@ Status check_record(const JobRecord& record) {
   return {};
 }
 
+std::string how_lost(const AssignmentRecord& assignment) {
+  const bool left = assignment.end && assignment.end->outcome == AssignmentOutcome::kLeft;
+  const bool failed = assignment.end && is_failure(assignment.end->outcome);
+  return fmt::format("worker '{}' {}", assignment.worker,
+                     left                           ? "left"
+                     : failed                       ? "lost its process"
+                     : lost_its_process(assignment) ? "lost the process of an assignment"
+                                                    : "was lost");
+}
+
 }  // namespace bellwether::dispatch
 
 namespace bellwether::client {

@@ -90,30 +90,6 @@ bool may_become(WorkflowState from, WorkflowState to);
 inline bool is_final(JobState state) { return has_ended(state); }
 inline bool is_final(WorkflowState state) { return has_ended(state); }
 
-// A state that changes only as the tables allow.
-template <class State>
-class Life {
- public:
-  explicit Life(State state = State()) : state_(state) {}
-  State state() const { return state_; }
-  bool over() const { return is_final(state_); }
-
-  // kInvalid, with both states, if the change is not allowed; the state then stays. The present state is always
-  // allowed.
-  Status become(State to) {
-    if (to == state_) return {};
-    if (!may_become(state_, to)) {
-      return fail(Errc::kInvalid, "the state cannot change from " + std::string(to_string(state_)) + " to " +
-                                      std::string(to_string(to)));
-    }
-    state_ = to;
-    return {};
-  }
-
- private:
-  State state_;
-};
-
 inline constexpr std::size_t kMaxWorkflows = 1'000;
 inline constexpr std::size_t kMaxAssignments = 16'384;  // of one job, including the ended ones
 inline constexpr std::size_t kMaxJobEvents = 200;       // the first half and the newest; others are dropped and counted
@@ -172,6 +148,13 @@ struct AssignmentRecord {
 inline bool lost_its_process(const AssignmentRecord& assignment) {
   return assignment.end && (assignment.end->outcome == AssignmentOutcome::kEvicted ||
                             assignment.end->outcome == AssignmentOutcome::kLost);
+}
+// Its end, for the text of a loss.
+std::string how_lost(const AssignmentRecord& assignment);
+// Whether an assignment holds, or held, this part of the workflow.
+inline bool has_part(const AssignmentRecord& assignment, uint16_t workflow, uint32_t part) {
+  return assignment.workflow == workflow && part >= assignment.parts.first &&
+         part - assignment.parts.first < assignment.parts.count;
 }
 inline bool is_failure(AssignmentOutcome outcome) {
   return outcome == AssignmentOutcome::kFailed || outcome == AssignmentOutcome::kCrashed ||

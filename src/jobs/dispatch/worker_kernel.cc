@@ -49,13 +49,32 @@ void WorkerKernel::step(Instant now, const KernelEvent& event, KernelEffects& ou
 }
 
 void WorkerKernel::on(const kernel_event::Asked& event, KernelEffects& out) {
-  Answered answer = std::visit([&](const auto& message) { return ask(message, event, out); }, event.message);
+  Answered answer = std::visit([&](const auto& message) { return hear(message, event, out); }, event.message);
   if (answer) out.push_back(Answer{event.ticket, std::move(*answer)});
 }
 
-template <class Other>
-WorkerKernel::Answered WorkerKernel::ask(const Other&, const kernel_event::Asked&, KernelEffects&) {
-  return refusal(Refusal::Kind::kInvalid, "a worker does not handle this message");
+template <class Message>
+WorkerKernel::Answered WorkerKernel::hear(const Message& message, const kernel_event::Asked& asked,
+                                          KernelEffects& out) {
+  constexpr bool kToJob = requires(Job& job) { ask(job, message, out); };
+  constexpr bool kToAssignment = requires(Assignment& assignment) { ask(assignment, message, out); };
+  if constexpr (kToJob || kToAssignment) {
+    Refusal stale;
+    Job* const job = listen(message.job, message.fence, asked.from, stale, out);
+    if (job == nullptr) return stale;
+    if constexpr (kToJob) {
+      return ask(*job, message, out);
+    } else {
+      Response unknown;
+      Assignment* const assignment = assignment_of(*job, message.job, message.assignment, unknown);
+      if (assignment == nullptr) return unknown;
+      return ask(*assignment, message, out);
+    }
+  } else if constexpr (requires { ask(message, asked, out); }) {
+    return ask(message, asked, out);
+  } else {
+    return refusal(Refusal::Kind::kInvalid, "a worker does not handle this message");
+  }
 }
 
 // --- senders ---------------------------------------------------------------------------------------------------------
@@ -263,48 +282,30 @@ WorkerKernel::Answered WorkerKernel::ask(const BundleMessage& message, const ker
   return refusal(for_now ? Refusal::Kind::kBusy : Refusal::Kind::kInvalid, kept.error().message);
 }
 
-WorkerKernel::Answered WorkerKernel::ask(const ScaleMessage& message, const kernel_event::Asked& asked,
-                                         KernelEffects& out) {
-  Refusal stale;
-  Job* const job = listen(message.job, message.fence, asked.from, stale, out);
-  if (job == nullptr) return stale;
-  Response answer;
-  Assignment* const assignment = assignment_of(*job, message.job, message.assignment, answer);
-  if (assignment == nullptr) return answer;
-  if (assignment->phase != AssignmentPhase::kEnded)
+WorkerKernel::Answered WorkerKernel::ask(Assignment& assignment, const ScaleMessage& message, KernelEffects& out) {
+  if (assignment.phase != AssignmentPhase::kEnded)
     out.push_back(kernel_effect::Scale{{message.job, message.assignment}, message.vus});
   return Noted{};
 }
 
-WorkerKernel::Answered WorkerKernel::ask(const StopMessage& message, const kernel_event::Asked& asked,
-                                         KernelEffects& out) {
-  Refusal stale;
-  Job* const job = listen(message.job, message.fence, asked.from, stale, out);
-  if (job == nullptr) return stale;
-  Response answer;
-  Assignment* const assignment = assignment_of(*job, message.job, message.assignment, answer);
-  if (assignment == nullptr) return answer;
+WorkerKernel::Answered WorkerKernel::ask(Assignment& assignment, const StopMessage& message, KernelEffects& out) {
   const AssignmentKey key{message.job, message.assignment};
-  if (assignment->phase == AssignmentPhase::kPreparing || assignment->phase == AssignmentPhase::kReady) {
-    drop(key, *assignment, Refusal::Kind::kStale, "was stopped: " + message.why, out);
-  } else if (message.evict && assignment->phase == AssignmentPhase::kRunning && !assignment->killed) {
-    assignment->killed = true;
-    assignment->stopped_as = AssignmentOutcome::kEvicted;
-    assignment->stop_why = message.why;
+  if (assignment.phase == AssignmentPhase::kPreparing || assignment.phase == AssignmentPhase::kReady) {
+    drop(key, assignment, Refusal::Kind::kStale, "was stopped: " + message.why, out);
+  } else if (message.evict && assignment.phase == AssignmentPhase::kRunning && !assignment.killed) {
+    assignment.killed = true;
+    assignment.stopped_as = AssignmentOutcome::kEvicted;
+    assignment.stop_why = message.why;
     out.push_back(Kill{key});
   } else {
-    stop(key, *assignment, message.how, AssignmentOutcome::kStopped, message.why, out);
+    stop(key, assignment, message.how, AssignmentOutcome::kStopped, message.why, out);
   }
   return Noted{};
 }
 
-WorkerKernel::Answered WorkerKernel::ask(const AdoptMessage& message, const kernel_event::Asked& asked,
-                                         KernelEffects& out) {
-  Refusal stale;
-  Job* const job = listen(message.job, message.fence, asked.from, stale, out);
-  if (job == nullptr) return stale;
+WorkerKernel::Answered WorkerKernel::ask(Job& job, const AdoptMessage& message, KernelEffects& out) {
   Adopted adopted;
-  for (auto& [number, assignment] : job->assignments) {
+  for (auto& [number, assignment] : job.assignments) {
     if (assignment.gone) continue;
     AssignmentSight& sight = adopted.assignments.emplace_back();
     sight.assignment = number;
@@ -328,19 +329,15 @@ WorkerKernel::Answered WorkerKernel::ask(const AdoptMessage& message, const kern
   return adopted;
 }
 
-WorkerKernel::Answered WorkerKernel::ask(const RetireMessage& message, const kernel_event::Asked& asked,
-                                         KernelEffects& out) {
-  Refusal stale;
-  Job* const job = listen(message.job, message.fence, asked.from, stale, out);
-  if (job == nullptr) return stale;
-  job->retired = true;
-  job->retired_by = message.fence;
-  for (auto at = job->assignments.begin(); at != job->assignments.end();) {
+WorkerKernel::Answered WorkerKernel::ask(Job& job, const RetireMessage& message, KernelEffects& out) {
+  job.retired = true;
+  job.retired_by = message.fence;
+  for (auto at = job.assignments.begin(); at != job.assignments.end();) {
     Assignment& assignment = at->second;
     const AssignmentKey key{message.job, at->first};
     if (assignment.phase == AssignmentPhase::kEnded && !assignment.gone) {
       out.push_back(Forget{key});
-      at = job->assignments.erase(at);
+      at = job.assignments.erase(at);
       changed_ = true;
       continue;
     }
@@ -350,10 +347,7 @@ WorkerKernel::Answered WorkerKernel::ask(const RetireMessage& message, const ker
   return Noted{};
 }
 
-WorkerKernel::Answered WorkerKernel::ask(const DenyMessage& message, const kernel_event::Asked& asked,
-                                         KernelEffects& out) {
-  Refusal stale;
-  if (listen(message.job, message.fence, asked.from, stale, out) == nullptr) return stale;
+WorkerKernel::Answered WorkerKernel::ask(Job&, const DenyMessage& message, KernelEffects&) {
   return witness_.deny(now_, message);
 }
 
@@ -409,13 +403,9 @@ void WorkerKernel::begin(Job& job, const kernel_effect::Begin& begin, Assignment
   out.push_back(begin);
 }
 
-WorkerKernel::Answered WorkerKernel::ask(const BeginMessage& message, const kernel_event::Asked& asked,
-                                         KernelEffects& out) {
-  Refusal stale;
-  Job* const job = listen(message.job, message.fence, asked.from, stale, out);
-  if (job == nullptr) return stale;
+WorkerKernel::Answered WorkerKernel::ask(Job& job, const BeginMessage& message, KernelEffects& out) {
   Response answer;
-  Assignment* const assignment = to_begin(*job, {message.job, message.assignment}, answer, out);
+  Assignment* const assignment = to_begin(job, {message.job, message.assignment}, answer, out);
   if (assignment == nullptr) return answer;
   const bool before = message.resumes && message.from < assignment->order.base_second;
   if (before || message.from >= kMaxSeconds || message.clock > kLongestClock || message.clock < -kLongestClock) {
@@ -424,25 +414,21 @@ WorkerKernel::Answered WorkerKernel::ask(const BeginMessage& message, const kern
   }
   const uint64_t base = message.resumes ? assignment->order.base_second : message.from;
   begin(
-      *job,
+      job,
       {{message.job, message.assignment}, now_ - message.clock, message.resumes, base, message.from, {}, message.rows},
       *assignment, out);
   return Noted{};
 }
 
-WorkerKernel::Answered WorkerKernel::ask(const TakeOverMessage& message, const kernel_event::Asked& asked,
-                                         KernelEffects& out) {
-  Refusal stale;
-  Job* const job = listen(message.job, message.fence, asked.from, stale, out);
-  if (job == nullptr) return stale;
+WorkerKernel::Answered WorkerKernel::ask(Job& job, const TakeOverMessage& message, KernelEffects& out) {
   Response answer;
   const AssignmentKey key{message.job, message.assignment};
-  Assignment* const assignment = to_begin(*job, key, answer, out);
+  Assignment* const assignment = to_begin(job, key, answer, out);
   if (assignment == nullptr) {
     Assignment* const told = !message.waits ? find(key) : nullptr;
     if (told == nullptr) return answer;
     told->go_by = Instant::never();
-    renew(*job, key, *told, out);
+    renew(job, key, *told, out);
     return answer;
   }
   const uint64_t base = assignment->order.base_second;
@@ -464,19 +450,11 @@ WorkerKernel::Answered WorkerKernel::ask(const TakeOverMessage& message, const k
       out.push_back(Permit{key, assignment->permit});
     }
   }
-  begin(*job, {key, origin, true, base, message.from, at, message.rows}, *assignment, out);
+  begin(job, {key, origin, true, base, message.from, at, message.rows}, *assignment, out);
   return Noted{};
 }
 
-WorkerKernel::Answered WorkerKernel::ask(const HandOverMessage& message, const kernel_event::Asked& asked,
-                                         KernelEffects& out) {
-  Refusal stale;
-  Job* const job = listen(message.job, message.fence, asked.from, stale, out);
-  if (job == nullptr) return stale;
-  Response answer;
-  Assignment* const found = assignment_of(*job, message.job, message.assignment, answer);
-  if (found == nullptr) return answer;
-  Assignment& assignment = *found;
+WorkerKernel::Answered WorkerKernel::ask(Assignment& assignment, const HandOverMessage& message, KernelEffects& out) {
   if (assignment.until != 0 && assignment.until == message.until) return Noted{};
   const uint64_t base = assignment.order.base_second;
   if (assignment.until != 0 || assignment.phase != AssignmentPhase::kRunning || assignment.stopping ||

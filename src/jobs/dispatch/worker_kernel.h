@@ -333,19 +333,20 @@ class WorkerKernel {
 
   // --- worker_kernel.cc: requests. Nothing: the answer follows later.
   using Answered = std::optional<Response>;
-  Answered ask(const ScaleMessage& message, const kernel_event::Asked& asked, KernelEffects& out);
+  // What an owner asks of its job, or of an assignment that is here; and the rest.
+  Answered ask(Job& job, const BeginMessage& message, KernelEffects& out);
+  Answered ask(Job& job, const TakeOverMessage& message, KernelEffects& out);
+  Answered ask(Job& job, const AdoptMessage& message, KernelEffects& out);
+  Answered ask(Job& job, const RetireMessage& message, KernelEffects& out);
+  Answered ask(Job& job, const DenyMessage& message, KernelEffects& out);
+  Answered ask(Assignment& assignment, const HandOverMessage& message, KernelEffects& out);
+  Answered ask(Assignment& assignment, const ScaleMessage& message, KernelEffects& out);
+  Answered ask(Assignment& assignment, const StopMessage& message, KernelEffects& out);
   Answered ask(const Offer& message, const kernel_event::Asked& asked, KernelEffects& out);
   Answered ask(const BundleMessage& message, const kernel_event::Asked& asked, KernelEffects& out);
-  Answered ask(const BeginMessage& message, const kernel_event::Asked& asked, KernelEffects& out);
-  Answered ask(const TakeOverMessage& message, const kernel_event::Asked& asked, KernelEffects& out);
-  Answered ask(const HandOverMessage& message, const kernel_event::Asked& asked, KernelEffects& out);
-  Answered ask(const StopMessage& message, const kernel_event::Asked& asked, KernelEffects& out);
-  Answered ask(const AdoptMessage& message, const kernel_event::Asked& asked, KernelEffects& out);
-  Answered ask(const RetireMessage& message, const kernel_event::Asked& asked, KernelEffects& out);
-  Answered ask(const DenyMessage& message, const kernel_event::Asked& asked, KernelEffects& out);
   Answered ask(const RenewMessage& message, const kernel_event::Asked& asked, KernelEffects& out);
-  template <class Other>
-  Answered ask(const Other& message, const kernel_event::Asked& asked, KernelEffects& out);
+  template <class Message>
+  Answered hear(const Message& message, const kernel_event::Asked& asked, KernelEffects& out);
   // The job, if the sender may speak for it; else the reason is in `stale`.
   Job* listen(const std::string& id, JobFence fence, const std::string& from, Refusal& stale, KernelEffects& out);
   // The assignment; if it is not here, `answer` says so.

@@ -219,10 +219,7 @@ constexpr auto kDescription<IngestSnapshot> =
         field<&IngestSnapshot::closed_upto>(4), field<&IngestSnapshot::seconds>(5), field<&IngestSnapshot::excess>(6))
         .within(kMaxBytes, Errc::kInvalid);
 
-template <>
-const Message& message_of<IngestSnapshot>() {
-  return described<IngestSnapshot>();
-}
+template const Message& message_of<IngestSnapshot>();
 
 }  // namespace bellwether::message
 

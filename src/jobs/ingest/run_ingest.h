@@ -245,6 +245,5 @@ class RunIngest {
 }  // namespace bellwether::ingest
 
 namespace bellwether::message {
-template <>
-const Message& message_of<ingest::IngestSnapshot>();
+extern template const Message& message_of<ingest::IngestSnapshot>();
 }  // namespace bellwether::message

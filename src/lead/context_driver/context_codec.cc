@@ -188,18 +188,9 @@ constexpr auto kDescription<ContextMessage> =
                              alternative<GenerationEnded, ContextMessage>(6, "stopped"))
         .within(kMaxMessage);
 
-template <>
-const Message& message_of<ContextQuestion>() {
-  return described<ContextQuestion>();
-}
-template <>
-const Message& message_of<ContextAnswer>() {
-  return described<ContextAnswer>();
-}
-template <>
-const Message& message_of<ContextMessage>() {
-  return described<ContextMessage>();
-}
+template const Message& message_of<ContextQuestion>();
+template const Message& message_of<ContextAnswer>();
+template const Message& message_of<ContextMessage>();
 
 }  // namespace bellwether::message
 

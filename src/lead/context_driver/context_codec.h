@@ -151,12 +151,9 @@ using ContextMessage = std::variant<context_lead::StateOffer, context_lead::Stat
 }  // namespace bellwether::cluster
 
 namespace bellwether::message {
-template <>
-const Message& message_of<cluster::ContextQuestion>();
-template <>
-const Message& message_of<cluster::ContextAnswer>();
-template <>
-const Message& message_of<cluster::ContextMessage>();
+extern template const Message& message_of<cluster::ContextQuestion>();
+extern template const Message& message_of<cluster::ContextAnswer>();
+extern template const Message& message_of<cluster::ContextMessage>();
 }  // namespace bellwether::message
 
 namespace bellwether::cluster {

@@ -179,7 +179,6 @@ runtime::task<void> LeaderLoop::tick(TermOfOffice term) {
   ++ticks_;
   const Status how = co_await work_(std::move(term), kill_at, &cancel);
   tick_running_ = nullptr;
-  if (!how) ++failed_;
   listener_.on_tick_ended(epoch, how, runtime_.read_clock() - began);
 }
 

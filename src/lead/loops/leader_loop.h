@@ -73,7 +73,6 @@ class LeaderLoop final : private CandidateListener {
   const LoopSettings& settings() const { return settings_; }
   Duration last_failover() const { return candidate_.elector().last_failover(); }
   uint64_t ticks() const { return ticks_; }
-  uint64_t failed_ticks() const { return failed_; }
 
  private:
   class PolledKey;
@@ -112,7 +111,6 @@ class LeaderLoop final : private CandidateListener {
   runtime::Cancellation* waiting_ = nullptr;       // ends the wait for the next poll
   runtime::Cancellation* tick_running_ = nullptr;  // ends the tick
   uint64_t ticks_ = 0;
-  uint64_t failed_ = 0;
 };
 
 }  // namespace bellwether::lead

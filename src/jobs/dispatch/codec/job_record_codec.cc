@@ -1,9 +1,11 @@
 #include "jobs/dispatch/codec/job_record_codec.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -22,6 +24,92 @@ constexpr wire::InflateLimits kLimits{
 // Compressed bytes begin with their size, which is below 2^24; a message never begins with a zero, nor with a one.
 constexpr char kSummaryMark = 1;
 bool is_compressed(std::string_view bytes) { return !bytes.empty() && bytes.front() == 0; }
+
+// --- the columns of the lists, in both directions --------------------------------------------------------------------
+
+using Numbers = google::protobuf::RepeatedField<uint32_t>;
+
+template <class Io, class List>
+void pass(Io& io, wire::RecordWorkflows& at, List& list) {
+  io.first(at.mutable_state(), list, kMaxWorkflows, &WorkflowRecord::state, kWorkflowStates);
+  io.column(at.mutable_why(), list, &WorkflowRecord::why);
+  io.column(at.mutable_parts(), list, &WorkflowRecord::parts);
+  io.column(at.mutable_retries(), list, &WorkflowRecord::retries);
+  io.column(at.mutable_base_second(), list, &WorkflowRecord::base_second);
+  io.column(at.mutable_begun(), list, &WorkflowRecord::begun);
+  io.column(at.mutable_vus(), list, &WorkflowRecord::vus);
+}
+
+template <class Io, class List>
+void pass(Io& io, wire::RecordAssignments& at, List& list) {
+  io.first(at.mutable_id(), list, kMaxAssignments, &AssignmentRecord::id);
+  io.column(at.mutable_workflow(), list, &AssignmentRecord::workflow);
+  io.life(at.mutable_worker(), list);
+  io.column(at.mutable_first(), list, [](auto& one) -> auto& { return one.parts.first; });
+  io.column(at.mutable_count(), list, [](auto& one) -> auto& { return one.parts.count; });
+  io.column(at.mutable_of(), list, [](auto& one) -> auto& { return one.parts.of; });
+  io.column(at.mutable_cores(), list, &AssignmentRecord::cores);
+  io.column(at.mutable_squeeze(), list, &AssignmentRecord::squeeze);
+  io.column(at.mutable_state(), list, &AssignmentRecord::state, kAssignmentStates);
+  io.column(at.mutable_from(), list, &AssignmentRecord::from);
+  io.column(at.mutable_streams(), list, &AssignmentRecord::streams);
+  io.column(at.mutable_lost_from_ns(), list, &AssignmentRecord::lost_from);
+  io.ends(at, list);
+  io.column(at.mutable_follows(), list, &AssignmentRecord::follows);
+  io.column(at.mutable_until(), list, &AssignmentRecord::until);
+  io.column(at.mutable_handed_over(), list, &AssignmentRecord::handed_over);
+  io.column(at.mutable_extensions(), list, &AssignmentRecord::extensions);
+  io.column(at.mutable_extended_ns(), list, &AssignmentRecord::extended);
+  io.column(at.mutable_iterations(), list, &AssignmentRecord::iterations);
+  io.column(at.mutable_left(), list, &AssignmentRecord::left);
+  io.column(at.mutable_unfenced(), list, &AssignmentRecord::unfenced);
+  io.column(at.mutable_rows(), list, [](auto& one) -> auto& { return one.rows.rows; });
+  io.column(at.mutable_rows_at_ns(), list, [](auto& one) -> auto& { return one.rows.at; });
+}
+
+template <class Io, class List>
+void pass(Io& io, wire::RecordLosses& at, List& list) {
+  io.first(at.mutable_from_ns(), list, kMaxLosses, &plan::Loss::from);
+  io.column(at.mutable_to_ns(), list, &plan::Loss::to);
+  io.column(at.mutable_ratio(), list, &plan::Loss::ratio);
+  io.column(at.mutable_cause(), list, &plan::Loss::cause);
+}
+
+template <class Io, class List>
+void pass(Io& io, wire::RecordFindings& at, List& list) {
+  io.first(at.mutable_saturation(), list, plan::kMaxFindings, &plan::Finding::saturation, plan::kSaturations);
+  io.column(at.mutable_begin_ns(), list, &plan::Finding::begin);
+  io.column(at.mutable_end_ns(), list, &plan::Finding::end);
+  io.column(at.mutable_worst(), list, &plan::Finding::worst);
+  io.column(at.mutable_worker(), list, &plan::Finding::worker);
+  if constexpr (Io::kReads) {
+    for (plan::Finding& one : list) complete_finding(one);
+  }
+}
+
+template <class Io, class List>
+void pass(Io& io, wire::RecordWitnesses& at, List& list) {
+  io.first(at.mutable_worker(), list, kMaxWitnesses, &Witness::worker);
+  io.column(at.mutable_life(), list, &Witness::life);
+}
+
+template <class Io, class List>
+void pass(Io& io, wire::RecordEvents& at, List& list) {
+  io.first(at.mutable_at_ns(), list, kMaxJobEvents, &JobEvent::at);
+  io.column(at.mutable_kind(), list, &JobEvent::kind);
+  io.column(at.mutable_detail(), list, &JobEvent::detail);
+}
+
+template <class Io, class Record>
+void pass_lists(Io& io, wire::JobRecord& at, Record& record) {
+  pass(io, *at.mutable_workflows(), record.workflows);
+  pass(io, *at.mutable_assignments(), record.assignments);
+  pass(io, *at.mutable_losses(), record.losses);
+  if (Io::kReads || !record.findings.empty()) pass(io, *at.mutable_findings(), record.findings);
+  if (Io::kReads || !record.witnesses.empty()) pass(io, *at.mutable_witnesses(), record.witnesses);
+  if (Io::kReads || !record.witnesses_before.empty()) pass(io, *at.mutable_witnesses_before(), record.witnesses_before);
+  pass(io, *at.mutable_events(), record.events);
+}
 
 // --- writing ---------------------------------------------------------------------------------------------------------
 
@@ -56,20 +144,35 @@ class RecordWriter {
   }
   void record(const JobRecord& from) {
     summary(from);
-    workflows(from.workflows);
-    assignments(from.assignments);
-    losses(from.losses);
-    if (!from.findings.empty()) findings(from.findings);
-    if (!from.witnesses.empty()) witnesses(from.witnesses, *to_.mutable_witnesses());
-    if (!from.witnesses_before.empty()) witnesses(from.witnesses_before, *to_.mutable_witnesses_before());
+    pass_lists(*this, to_, from);
     to_.set_witnesses_since(from.witnesses_since);
-    events(from.events);
+  }
+
+  static constexpr bool kReads = false;
+  // The column that is never missing.
+  template <class Column, class List, class Member>
+  void first(Column* to, const List& from, std::size_t, Member member, std::size_t = 0) {
+    for (const auto& one : from) to->Add(static_cast<typename Column::value_type>(put(std::invoke(member, one))));
+  }
+  template <class Column, class List, class Member>
+  void column(Column* to, const List& from, Member member, std::size_t = 0) {
+    fill(to, from, [&](const auto& one) { return put(std::invoke(member, one)); });
+  }
+  void life(Numbers* to, const std::vector<AssignmentRecord>& from) {
+    fill(to, from, [this](const AssignmentRecord& one) { return life(one); });
+  }
+  void ends(wire::RecordAssignments& to, const std::vector<AssignmentRecord>& from) {
+    fill(to.mutable_ended(), from,
+         [](const auto& one) { return one.end ? static_cast<uint32_t>(one.end->outcome) + 1 : 0; });
+    fill(to.mutable_detail(), from, [this](const auto& one) { return one.end ? text(one.end->detail) : 0; });
+    fill(to.mutable_last_number(), from, [](const auto& one) { return one.end ? one.end->last_number : 0; });
+    fill(to.mutable_ran_ns(), from, [](const auto& one) { return one.end ? one.end->ran.ns() : 0; });
   }
 
  private:
-  // A column; omitted if it is all zeros.
-  template <class List, class Column, class Get>
-  static void column(const List& from, Column* to, Get get) {
+  // Omits the column if it is all zeros.
+  template <class Column, class List, class Get>
+  static void fill(Column* to, const List& from, Get get) {
     bool any = false;
     to->Reserve(static_cast<int>(from.size()));
     for (const auto& one : from) {
@@ -79,6 +182,14 @@ class RecordWriter {
     }
     if (!any) to->Clear();
   }
+
+  template <class Value>
+  static Value put(Value value) {
+    return value;
+  }
+  static int64_t put(Duration value) { return value.ns(); }
+  static uint32_t put(AssignmentId value) { return value.value(); }
+  uint32_t put(const std::string& value) { return text(value); }
 
   uint32_t text(const std::string& from) {
     if (from.empty()) return 0;
@@ -95,77 +206,6 @@ class RecordWriter {
     return at->second;
   }
 
-  void workflows(const std::vector<WorkflowRecord>& from) {
-    auto& to = *to_.mutable_workflows();
-    for (const WorkflowRecord& one : from) to.add_state(static_cast<uint32_t>(one.state));
-    column(from, to.mutable_why(), [this](const auto& one) { return text(one.why); });
-    column(from, to.mutable_parts(), [](const auto& one) { return one.parts; });
-    column(from, to.mutable_retries(), [](const auto& one) { return one.retries; });
-    column(from, to.mutable_base_second(), [](const auto& one) { return one.base_second; });
-    column(from, to.mutable_begun(), [](const auto& one) { return one.begun; });
-    column(from, to.mutable_vus(), [](const auto& one) { return one.vus; });
-  }
-
-  void assignments(const std::vector<AssignmentRecord>& from) {
-    auto& to = *to_.mutable_assignments();
-    for (const AssignmentRecord& one : from) to.add_id(one.id.value());
-    column(from, to.mutable_workflow(), [](const auto& one) { return one.workflow; });
-    column(from, to.mutable_worker(), [this](const auto& one) { return life(one); });
-    column(from, to.mutable_first(), [](const auto& one) { return one.parts.first; });
-    column(from, to.mutable_count(), [](const auto& one) { return one.parts.count; });
-    column(from, to.mutable_of(), [](const auto& one) { return one.parts.of; });
-    column(from, to.mutable_cores(), [](const auto& one) { return one.cores; });
-    column(from, to.mutable_squeeze(), [](const auto& one) { return one.squeeze; });
-    column(from, to.mutable_state(), [](const auto& one) { return one.state; });
-    column(from, to.mutable_from(), [](const auto& one) { return one.from; });
-    column(from, to.mutable_streams(), [](const auto& one) { return one.streams; });
-    column(from, to.mutable_lost_from_ns(), [](const auto& one) { return one.lost_from.ns(); });
-    column(from, to.mutable_ended(),
-           [](const auto& one) { return one.end ? static_cast<uint32_t>(one.end->outcome) + 1 : 0; });
-    column(from, to.mutable_detail(), [this](const auto& one) { return one.end ? text(one.end->detail) : 0; });
-    column(from, to.mutable_last_number(), [](const auto& one) { return one.end ? one.end->last_number : 0; });
-    column(from, to.mutable_ran_ns(), [](const auto& one) { return one.end ? one.end->ran.ns() : 0; });
-    column(from, to.mutable_follows(), [](const auto& one) { return one.follows.value(); });
-    column(from, to.mutable_until(), [](const auto& one) { return one.until; });
-    column(from, to.mutable_handed_over(), [](const auto& one) { return one.handed_over; });
-    column(from, to.mutable_extensions(), [](const auto& one) { return one.extensions; });
-    column(from, to.mutable_extended_ns(), [](const auto& one) { return one.extended.ns(); });
-    column(from, to.mutable_iterations(), [](const auto& one) { return one.iterations; });
-    column(from, to.mutable_left(), [](const auto& one) { return one.left; });
-    column(from, to.mutable_unfenced(), [](const auto& one) { return one.unfenced; });
-    column(from, to.mutable_rows(), [](const auto& one) { return one.rows.rows; });
-    column(from, to.mutable_rows_at_ns(), [](const auto& one) { return one.rows.at.ns(); });
-  }
-
-  void losses(const std::vector<plan::Loss>& from) {
-    auto& to = *to_.mutable_losses();
-    for (const plan::Loss& one : from) to.add_from_ns(one.from.ns());
-    column(from, to.mutable_to_ns(), [](const auto& one) { return one.to.ns(); });
-    column(from, to.mutable_ratio(), [](const auto& one) { return one.ratio; });
-    column(from, to.mutable_cause(), [this](const auto& one) { return text(one.cause); });
-  }
-
-  void findings(const std::vector<plan::Finding>& from) {
-    auto& to = *to_.mutable_findings();
-    for (const plan::Finding& one : from) to.add_saturation(static_cast<uint32_t>(one.saturation));
-    column(from, to.mutable_begin_ns(), [](const auto& one) { return one.begin.ns(); });
-    column(from, to.mutable_end_ns(), [](const auto& one) { return one.end.ns(); });
-    column(from, to.mutable_worst(), [](const auto& one) { return one.worst; });
-    column(from, to.mutable_worker(), [this](const auto& one) { return text(one.worker); });
-  }
-
-  void witnesses(const std::vector<Witness>& from, wire::RecordWitnesses& to) {
-    for (const Witness& one : from) to.add_worker(text(one.worker));
-    column(from, to.mutable_life(), [](const auto& one) { return one.life; });
-  }
-
-  void events(const std::vector<JobEvent>& from) {
-    auto& to = *to_.mutable_events();
-    for (const JobEvent& one : from) to.add_at_ns(one.at.ns());
-    column(from, to.mutable_kind(), [this](const auto& one) { return text(one.kind); });
-    column(from, to.mutable_detail(), [this](const auto& one) { return text(one.detail); });
-  }
-
   wire::JobRecord& to_;
   std::map<std::string, uint32_t> texts_;
   std::map<std::pair<std::string, uint64_t>, uint32_t> lives_;
@@ -176,7 +216,7 @@ class RecordWriter {
 // check_record() checks the bounds of single figures; this checks only what a JobRecord could not hold.
 class RecordReader : public FieldReader {
  public:
-  explicit RecordReader(const wire::JobRecord& from) : from_(from) {}
+  explicit RecordReader(wire::JobRecord& from) : from_(from) {}
 
   JobRecord record() {
     JobRecord out;
@@ -204,15 +244,49 @@ class RecordReader : public FieldReader {
                          from_.stop().all()};
     }
     texts();
-    workflows(out.workflows);
-    assignments(out.assignments);
-    losses(out.losses);
-    findings(out.findings);
-    witnesses(from_.witnesses(), out.witnesses);
-    witnesses(from_.witnesses_before(), out.witnesses_before);
+    pass_lists(*this, from_, out);
     out.witnesses_since = from_.witnesses_since();
-    events(out.events);
     return out;
+  }
+
+  static constexpr bool kReads = true;
+  template <class Column, class List, class Member>
+  void first(Column* from, List& to, std::size_t most, Member member, std::size_t values = 0) {
+    if (fits(from->size(), most)) to.resize(static_cast<std::size_t>(from->size()));
+    column(from, to, member, values);
+  }
+  // `values`: of an enumeration.
+  template <class Column, class List, class Member>
+  void column(const Column* from, List& to, Member member, std::size_t values = 0) {
+    each(from, to, [&](auto& one, auto value) { get(value, std::invoke(member, one), values); });
+  }
+  void life(const Numbers* from, std::vector<AssignmentRecord>& to) {
+    const auto& lives = from_.lives();
+    const int number = lives.worker_size();
+    if (number != lives.life_size()) return refuse("columns of different lengths");
+    each(from, to, [&](AssignmentRecord& one, uint32_t value) {
+      if (value >= static_cast<uint32_t>(number)) return refuse("a missing worker");
+      one.worker = text(lives.worker(static_cast<int>(value)));
+      one.life = lives.life(static_cast<int>(value));
+    });
+  }
+  void ends(wire::RecordAssignments& from, std::vector<AssignmentRecord>& to) {
+    each(from.mutable_ended(), to, [this](AssignmentRecord& one, uint32_t value) {
+      if (value > 0) one.end = AssignmentEnd{one_of<AssignmentOutcome>(value - 1, kAssignmentOutcomes), {}, 0, {}, {}};
+    });
+    const auto end_of = [this](AssignmentRecord& one) -> AssignmentEnd& {
+      if (!one.end) refuse("figures of a missing end");
+      return one.end ? *one.end : one.end.emplace();
+    };
+    each(from.mutable_detail(), to, [&](AssignmentRecord& one, uint32_t value) {
+      if (value > 0) end_of(one).detail = text(value);
+    });
+    each(from.mutable_last_number(), to, [&](AssignmentRecord& one, uint64_t value) {
+      if (value > 0) end_of(one).last_number = value;
+    });
+    each(from.mutable_ran_ns(), to, [&](AssignmentRecord& one, int64_t value) {
+      if (value != 0) end_of(one).ran = span(value);
+    });
   }
 
  private:
@@ -230,146 +304,40 @@ class RecordReader : public FieldReader {
     return kNone;
   }
 
-  // The column has all elements, or none.
-  template <class List, class Column, class Set>
-  void column(const Column& from, List& to, Set set) {
-    if (from.size() == 0) return;
-    if (static_cast<std::size_t>(from.size()) != to.size()) return refuse("columns of different lengths");
-    for (std::size_t i = 0; i < to.size(); ++i) set(to[i], from.Get(static_cast<int>(i)));
-  }
-  // Makes this number of elements; none if it is too large.
-  template <class List>
-  void make(int number, std::size_t most, List& to) {
-    if (fits(number, most)) to.resize(static_cast<std::size_t>(number));
-  }
-
-  bool flag(uint32_t from) {
-    if (from > 1) refuse("a truth value that is neither 0 nor 1");
-    return from != 0;
-  }
-
-  void workflows(std::vector<WorkflowRecord>& to) {
-    const auto& from = from_.workflows();
-    make(from.state_size(), kMaxWorkflows, to);
-    column(from.state(), to,
-           [this](auto& one, uint32_t value) { one.state = one_of<WorkflowState>(value, kWorkflowStates); });
-    column(from.why(), to, [this](auto& one, uint32_t value) { one.why = text(value); });
-    column(from.parts(), to, [](auto& one, uint32_t value) { one.parts = value; });
-    column(from.retries(), to, [](auto& one, uint32_t value) { one.retries = value; });
-    column(from.base_second(), to, [](auto& one, uint64_t value) { one.base_second = value; });
-    column(from.begun(), to, [this](auto& one, uint32_t value) { one.begun = flag(value); });
-    column(from.vus(), to, [](auto& one, uint32_t value) { one.vus = value; });
-  }
-
-  void assignments(std::vector<AssignmentRecord>& to) {
-    const auto& from = from_.assignments();
-    make(from.id_size(), kMaxAssignments, to);
-    column(from.id(), to, [](auto& one, uint32_t value) {
-      one.id = AssignmentId(value);
-      one.parts = {0, 0, 0};
-    });
-    column(from.workflow(), to, [this](auto& one, uint32_t value) { one.workflow = workflow(value); });
-    workers(to);
-    column(from.first(), to, [](auto& one, uint32_t value) { one.parts.first = value; });
-    column(from.count(), to, [](auto& one, uint32_t value) { one.parts.count = value; });
-    column(from.of(), to, [](auto& one, uint32_t value) { one.parts.of = value; });
-    column(from.cores(), to, [](auto& one, uint32_t value) { one.cores = value; });
-    column(from.squeeze(), to, [this](auto& one, uint32_t value) { one.squeeze = flag(value); });
-    column(from.state(), to,
-           [this](auto& one, uint32_t value) { one.state = one_of<AssignmentState>(value, kAssignmentStates); });
-    column(from.from(), to, [](auto& one, uint64_t value) { one.from = value; });
-    column(from.streams(), to, [this](auto& one, uint32_t value) { one.streams = flag(value); });
-    column(from.lost_from_ns(), to, [this](auto& one, int64_t value) { one.lost_from = span(value); });
-    column(from.extensions(), to, [](auto& one, uint32_t value) { one.extensions = value; });
-    column(from.extended_ns(), to, [this](auto& one, int64_t value) { one.extended = span(value); });
-    ends(to);
-    column(from.follows(), to, [](auto& one, uint32_t value) { one.follows = AssignmentId(value); });
-    column(from.until(), to, [](auto& one, uint64_t value) { one.until = value; });
-    column(from.handed_over(), to, [this](auto& one, uint32_t value) { one.handed_over = flag(value); });
-    column(from.iterations(), to, [](auto& one, uint64_t value) { one.iterations = value; });
-    column(from.left(), to, [](auto& one, uint64_t value) { one.left = value; });
-    column(from.unfenced(), to, [this](auto& one, uint32_t value) { one.unfenced = flag(value); });
-    column(from.rows(), to, [](auto& one, uint64_t value) { one.rows.rows = value; });
-    column(from.rows_at_ns(), to, [this](auto& one, int64_t value) { one.rows.at = span(value); });
-  }
-
-  void workers(std::vector<AssignmentRecord>& to) {
-    const auto& lives = from_.lives();
-    const int number = lives.worker_size();
-    if (number != lives.life_size()) return refuse("columns of different lengths");
-    const auto set = [&](AssignmentRecord& one, uint32_t value) {
-      if (value >= static_cast<uint32_t>(number)) return refuse("a missing worker");
-      one.worker = text(lives.worker(static_cast<int>(value)));
-      one.life = lives.life(static_cast<int>(value));
-    };
-    // The first one decides for all: a column of zeros.
-    if (from_.assignments().worker_size() == 0) {
-      for (AssignmentRecord& one : to) set(one, 0);
+  // The column has all elements, or none: then all are zero.
+  template <class Column, class List, class Set>
+  void each(const Column* from, List& to, Set set) {
+    const bool none = from->size() == 0;
+    if (!none && static_cast<std::size_t>(from->size()) != to.size()) return refuse("columns of different lengths");
+    for (std::size_t i = 0; i < to.size(); ++i) {
+      set(to[i], none ? typename Column::value_type() : from->Get(static_cast<int>(i)));
     }
-    column(from_.assignments().worker(), to, set);
   }
 
-  void ends(std::vector<AssignmentRecord>& to) {
-    const auto& from = from_.assignments();
-    column(from.ended(), to, [this](auto& one, uint32_t value) {
-      if (value > 0) one.end = AssignmentEnd{one_of<AssignmentOutcome>(value - 1, kAssignmentOutcomes), {}, 0, {}, {}};
-    });
-    const auto end_of = [this](AssignmentRecord& one) -> AssignmentEnd& {
-      if (!one.end) refuse("figures of a missing end");
-      return one.end ? *one.end : one.end.emplace();
-    };
-    column(from.detail(), to, [&](auto& one, uint32_t value) {
-      if (value > 0) end_of(one).detail = text(value);
-    });
-    column(from.last_number(), to, [&](auto& one, uint64_t value) {
-      if (value > 0) end_of(one).last_number = value;
-    });
-    column(from.ran_ns(), to, [&](auto& one, int64_t value) {
-      if (value != 0) end_of(one).ran = span(value);
-    });
+  template <class Value>
+    requires std::is_arithmetic_v<Value>
+  void get(Value from, Value& to, std::size_t) {
+    to = from;
   }
-
-  void losses(std::vector<plan::Loss>& to) {
-    const auto& from = from_.losses();
-    make(from.from_ns_size(), kMaxLosses, to);
-    column(from.from_ns(), to, [this](auto& one, int64_t value) { one.from = span(value); });
-    column(from.to_ns(), to, [this](auto& one, int64_t value) { one.to = span(value); });
-    column(from.ratio(), to, [](auto& one, double value) { one.ratio = value; });
-    column(from.cause(), to, [this](auto& one, uint32_t value) { one.cause = text(value); });
+  template <class Enum>
+    requires std::is_enum_v<Enum>
+  void get(uint32_t from, Enum& to, std::size_t values) {
+    to = one_of<Enum>(from, values);
   }
-
-  void findings(std::vector<plan::Finding>& to) {
-    const auto& from = from_.findings();
-    make(from.saturation_size(), plan::kMaxFindings, to);
-    column(from.saturation(), to, [this](auto& one, uint32_t value) {
-      one.saturation = this->template one_of<plan::Saturation>(value, plan::kSaturations);
-      one.over = true;
-    });
-    column(from.begin_ns(), to, [this](auto& one, int64_t value) { one.begin = span(value); });
-    column(from.end_ns(), to, [this](auto& one, int64_t value) { one.end = span(value); });
-    column(from.worst(), to, [](auto& one, double value) { one.worst = value; });
-    column(from.worker(), to, [this](auto& one, uint32_t value) { one.worker = text(value); });
+  void get(uint32_t from, bool& to, std::size_t) {
+    if (from > 1) refuse("a truth value that is neither 0 nor 1");
+    to = from != 0;
   }
-
-  void witnesses(const wire::RecordWitnesses& from, std::vector<Witness>& to) {
-    make(from.worker_size(), kMaxWitnesses, to);
-    column(from.worker(), to, [this](auto& one, uint32_t value) { one.worker = text(value); });
-    column(from.life(), to, [](auto& one, uint64_t value) { one.life = value; });
-  }
-
-  void events(std::vector<JobEvent>& to) {
-    const auto& from = from_.events();
-    make(from.at_ns_size(), kMaxJobEvents, to);
-    column(from.at_ns(), to, [this](auto& one, int64_t value) { one.at = span(value); });
-    column(from.kind(), to, [this](auto& one, uint32_t value) { one.kind = text(value); });
-    column(from.detail(), to, [this](auto& one, uint32_t value) { one.detail = text(value); });
-  }
+  void get(uint32_t from, uint16_t& to, std::size_t) { to = workflow(from); }
+  void get(uint32_t from, AssignmentId& to, std::size_t) { to = AssignmentId(from); }
+  void get(uint32_t from, std::string& to, std::size_t) { to = text(from); }
+  void get(int64_t from, Duration& to, std::size_t) { to = span(from); }
 
   // Of workflows, two of each assignment, of losses, events, findings and witnesses; further ones belong to nothing.
   static constexpr std::size_t kMaxTexts =
       kMaxWorkflows + 2 * kMaxAssignments + kMaxLosses + 2 * kMaxJobEvents + plan::kMaxFindings + 2 * kMaxWitnesses;
 
-  const wire::JobRecord& from_;
+  wire::JobRecord& from_;
   std::vector<std::string> texts_;
 };
 

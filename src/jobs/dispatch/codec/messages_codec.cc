@@ -287,10 +287,7 @@ constexpr auto kDescription<JobMessage> =
         message<FetchFile>(28, "fetch_file", kManagers | kWorkers, Urgency::kHigh, Operation::kStatistics))
         .within(kMaxMessageBytes);
 
-template <>
-const Message& message_of<JobMessage>() {
-  return described<JobMessage>();
-}
+template const Message& message_of<JobMessage>();
 
 }  // namespace bellwether::message
 
@@ -471,9 +468,6 @@ constexpr auto kDescription<Response> =
         alternative<FileChunk, Response>(15, "file_chunk"))
         .within(kMaxResponseBytes);
 
-template <>
-const Message& message_of<Response>() {
-  return described<Response>();
-}
+template const Message& message_of<Response>();
 
 }  // namespace bellwether::message

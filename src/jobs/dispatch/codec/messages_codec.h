@@ -25,10 +25,8 @@ inline constexpr std::size_t kMaxResponseBytes = std::size_t{96} << 20;
 }  // namespace bellwether::dispatch
 
 namespace bellwether::message {
-template <>
-const Message& message_of<dispatch::JobMessage>();
-template <>
-const Message& message_of<dispatch::Response>();
+extern template const Message& message_of<dispatch::JobMessage>();
+extern template const Message& message_of<dispatch::Response>();
 }  // namespace bellwether::message
 
 namespace bellwether::dispatch {
