@@ -25,6 +25,7 @@ namespace bellwether::store {
 
 class EtcdStore final : public LeaseStore {
  public:
+  // `runtime` must outlive it. `description`: what describe() says, without credentials.
   EtcdStore(runtime::Runtime& runtime, EtcdLogin login, std::string description);
   const election::StoreTraits& traits() const override { return traits_; }
   std::string describe() const override { return description_; }
@@ -39,7 +40,8 @@ class EtcdStore final : public LeaseStore {
   EtcdApi api_;
 };
 
-// etcd://USER@HOST:PORT,HOST:PORT, etcds: with TLS. Options: password_file, ca, cert, key, verify.
+// etcd://USER@HOST:PORT,HOST:PORT, etcds: with TLS. Options: password_file, ca, cert, key, verify. kInvalid: a wrong
+// URL; else the errors of its files. Neither function contacts a server.
 struct EtcdPlace {
   EtcdLogin login;
   std::string description;  // without credentials

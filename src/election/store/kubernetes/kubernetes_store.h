@@ -18,6 +18,7 @@ namespace bellwether::store {
 
 class KubernetesStore final : public LeaseStore {
  public:
+  // `runtime` must outlive it. `tls`: nullptr for plain HTTP. A lease lasts at least one second.
   KubernetesStore(runtime::Runtime& runtime, KubeAccess access, std::shared_ptr<runtime::TlsContext> tls);
   const election::StoreTraits& traits() const override { return traits_; }
   std::string describe() const override { return api_.describe(); }
@@ -31,7 +32,7 @@ class KubernetesStore final : public LeaseStore {
   KubeApi api_;
 };
 
-// k8s:NAMESPACE, see find_kubernetes().
+// k8s:NAMESPACE. Errors as find_kubernetes(): no credentials, or wrong ones. Does not contact the server.
 runtime::task<Result<std::unique_ptr<LeaseStore>>> open_kubernetes_store(runtime::Runtime& runtime, StoreUrl url);
 
 }  // namespace bellwether::store
