@@ -249,7 +249,7 @@ void add_node_settings(CLI::App* command, NodeSettings& given) {
       ->type_name("URL");
 }
 
-ReadSettings read_node_settings(const NodeSettings& given, const std::vector<std::string>& over) {
+ReadSettings look_at_node_settings(const NodeSettings& given, const std::vector<std::string>& over) {
   ReadSettings read;
   yaml::Diagnostics wrong(given.file.empty() ? "settings" : given.file);
   if (!given.file.empty()) {
@@ -257,13 +257,11 @@ ReadSettings read_node_settings(const NodeSettings& given, const std::vector<std
     std::stringstream text;
     if (file) text << file.rdbuf();
     if (!file) {
-      std::fprintf(stderr,
-                   "%s: the settings of the node cannot be read: check the name and the permissions of the file\n",
-                   given.file.c_str());
+      read.wrong =
+          given.file + ": the settings of the node cannot be read: check the name and the permissions of the file\n";
       return read;  // missing settings are no news then
-    } else {
-      read.settings.read_file(text.str(), wrong, given.file);
     }
+    read.settings.read_file(text.str(), wrong, given.file);
   }
   read.settings.read_environment(&store::own_environment, wrong);
   for (const std::string& one : given.assignments) read.settings.read_option(one, wrong);
@@ -271,9 +269,14 @@ ReadSettings read_node_settings(const NodeSettings& given, const std::vector<std
   read.config = cluster::node_config(read.settings, host_name(), wrong);
   if (wrong.empty()) return read;
   read.config.reset();
-  for (const yaml::Diagnostic& one : wrong.take()) std::fprintf(stderr, "%s\n", format(one).c_str());
-  if (given.file.empty())
-    std::fputs("Write the settings of the node to a file, and name it with --config FILE\n", stderr);
+  for (const yaml::Diagnostic& one : wrong.take()) read.wrong += format(one) + "\n";
+  if (given.file.empty()) read.wrong += "Write the settings of the node to a file, and name it with --config FILE\n";
+  return read;
+}
+
+ReadSettings read_node_settings(const NodeSettings& given, const std::vector<std::string>& over) {
+  ReadSettings read = look_at_node_settings(given, over);
+  std::fputs(read.wrong.c_str(), stderr);
   return read;
 }
 

@@ -102,9 +102,12 @@ void add_node_settings(CLI::App* command, NodeSettings& given);
 
 struct ReadSettings {
   cluster::Settings settings{cluster::node_settings()};
-  std::optional<cluster::NodeConfig> config;  // empty: the errors were printed on standard error
+  std::optional<cluster::NodeConfig> config;  // empty: no node can start with them
+  std::string wrong;                          // then the errors, a line each
 };
-// `over`: assignments that win over all others.
+// `over`: assignments that win over all others. Prints nothing.
+ReadSettings look_at_node_settings(const NodeSettings& given, const std::vector<std::string>& over = {});
+// The same, and prints the errors on standard error.
 ReadSettings read_node_settings(const NodeSettings& given, const std::vector<std::string>& over = {});
 
 // Of a client or an operator: the same, from a file that may also be that of a node. An operator's machine needs

@@ -94,7 +94,9 @@ TEST_F(Rule, a_store_that_shows_less_than_was_seen_is_not_believed_for_a_lease) 
 TEST_F(Rule, doubt_covers_absence_releases_and_familiar_tokens) {
   Observation absent;
   absent.may_have_lost_data = true;
+  absent.evidence = "this store is new";
   EXPECT_EQ(judge(0, absent).kind, Kind::kLostData);
+  EXPECT_EQ(judge(0, absent).why, "this store is new, so another candidate may hold the key");
   Observation released = held_by("", 4, 9);
   released.may_have_lost_data = true;
   EXPECT_EQ(judge(0, released).kind, Kind::kLostData);

@@ -55,7 +55,8 @@ Verdict ClaimRule::assess_doubtful(Instant now, const Observation& seen, Epoch f
   if (!forgotten && (!seen.may_have_lost_data || settings_.trust_empty)) {
     return {Verdict::Kind::kFree, now, "no candidate has held the key yet"};
   }
-  std::string what = "the store may have lost data, so another candidate may hold the key";
+  std::string what = fmt::format("{}, so another candidate may hold the key",
+                                 seen.evidence.empty() ? "the store may have lost data" : seen.evidence);
   if (forgotten) {
     what = fmt::format("the store has lost data: it had epoch {} before, now it shows {}", remembered.value(),
                        seen.present ? fmt::format("epoch {}", seen.record.epoch.value()) : std::string("nothing"));

@@ -112,6 +112,16 @@ class Joining(nodes.Test):
         cluster.says("a", "joined cluster 'demo'")
         cluster.says("a", "too few members answered")
 
+    def test_what_is_wrong_with_settings_follows_their_list(self):
+        file = self.cluster(1).folder / "wrong.yaml"
+        file.write_text("cluster: demo\nname: a\nvoters: [a]\nrole: wroker\n")
+        shown = subprocess.run([self.binary, "config", "show", "--config", file], stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT, text=True)
+        self.assertEqual(shown.returncode, 104, shown.stdout)
+        lines = shown.stdout.splitlines()
+        self.assertTrue(lines[0].startswith("SETTING"), lines[0])
+        self.assertIn("did you mean 'worker'?", lines[-1])
+
     def test_settings_that_cannot_be_are_said_with_the_remedy(self):
         cluster = self.cluster(1)
         for other, text in (({"secret": {"file": "none"}}, "none"), ({"listen": "10.99.99.99:9000"}, "10.99.99.99"),

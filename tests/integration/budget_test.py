@@ -80,7 +80,10 @@ class ClusterBudget(product.Test):
         toml = self.budget("--config", product.ROOT / "examples/cluster/m1.toml")
         self.assertEqual((toml["decided_by"], toml["voters"]), ("vote", 3))
         self.assertEqual(self.budget("--via", "vote", "--voters", "100", "--nodes", "100")["voters"], 100)
+        run = self.bellwether("budget", "--via", f"vote:{self.write('vote.yaml', node)}")
+        self.assertIn("Profile lan, 3 nodes", run.out, "a group has no other nodes")
         run = self.bellwether("budget", "--of-cluster", "--config", self.write("vote.yaml", node))
+        self.assertIn("Profile lan, 5 nodes", run.out)
         self.assertIn("3 voters by scores, round trip 2.00ms, disk 10.0ms", run.out)
         self.assertRegex(run.out, r"crash, worst +1\.3s +heartbeat_timeout x \(1 \+ drift\)")
 

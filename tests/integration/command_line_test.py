@@ -60,7 +60,7 @@ WRONG = [
     ("run @URL@ --out json=-", "--out", "name a file"),
     ("target --listen 127.0.0.1:80000", "--listen", "at most 65535"),
     ("manager", "'cluster' is missing", "--config FILE"),
-    ("run script.js", "'script.js' is a script of another tool", "from-k6.md"),
+    ("run script.js", "'script.js' is a script of another tool", 'pages "From k6"'),
     ("run @URL@ --out json=/nowhere/x.json", "/nowhere/x.json", "folder"),
     ("run @URL@ --header nonsense", "--header", "Name: value"),
     ("run @URL@ --header Bad\nName:1", "header"),

@@ -64,7 +64,10 @@ class Ends(leading.Test):
     def test_wrong_command_lines_say_what_to_do(self):
         for arguments, *words in (
                 (["lead", "--via", "flock:", "--key", "k"], "-- COMMAND"),
-                (["lead", "--via", "nosuch:x", "--key", "k", "--", "true"], "nosuch", "flock", "redis", "etcd"),
+                (["lead", "--via", "nosuch:x", "--key", "k", "--", "true"], "nosuch", "flock", "redis", "etcd",
+                 "quorum:FILE", "vote:FILE"),
+                (["lead", "--via", "flock:/proc/none", "--key", "k", "--", "true"], "/proc/none",
+                 "name another folder"),
                 (["lead", "--key", "k", "--", "true"], "--via"),
                 (["lead", "--via", self.flock, "--", "true"], "--key"),
                 (["lead", "--via", self.flock, "--key", "k", "--observe", "--", "true"], "--observe"),

@@ -159,7 +159,7 @@ int run_node_command(NodeArguments& given) {
 }
 
 int show_config(const NodeArguments& given) {
-  const auto read = read_node_settings(given.settings);
+  const auto read = look_at_node_settings(given.settings);
   std::vector<Fields> rows;
   Fields all;
   for (const cluster::SettingSpec& spec : read.settings.specs()) {
@@ -172,6 +172,9 @@ int show_config(const NodeArguments& given) {
     all.push_back(told(spec.name, object_of(rows.back())));
   }
   print(given.json ? object_of(all).document() : Rows(rows).table());
+  // Behind the list, where a person sees them.
+  std::fflush(stdout);
+  std::fputs(read.wrong.c_str(), stderr);
   return read.config ? kExitOk : kExitUsage;
 }
 
@@ -280,7 +283,7 @@ void add_config(CLI::App& app, int& exit_code) {
   CLI::App* show = new_verb(*command, "show");
   add_node_settings(show, given->settings);
   show->add_flag("--json", given->json, "Print JSON");
-  show->footer("Exit codes: 0 a node can start with these settings, 104 it cannot (the reason is printed).");
+  show->footer("Exit codes: 0 a node can start with these settings, 104 it cannot (the reasons follow the list).");
   show->callback([given, &exit_code] { exit_code = show_config(*given); });
 }
 

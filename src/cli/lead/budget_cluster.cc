@@ -92,7 +92,9 @@ Result<Shape> shape_of(const BudgetOptions& options) {
       return fail(Errc::kInvalid, "--voters is from 1 to {}", most);
     }
   }
-  shape.nodes = options.nodes.value_or(std::max(shape.voters, kUsualVoters));
+  // The voters of a group for one command are mostly all of its nodes.
+  const std::size_t least = options.elects.empty() ? kUsualVoters : 2;
+  shape.nodes = options.nodes.value_or(std::max(shape.voters, least));
   if (shape.nodes < std::max<std::size_t>(shape.voters, 2) || shape.nodes > shape.figures.max_members) {
     return fail(Errc::kInvalid,
                 fmt::format("--nodes is from 2, or the number of voters, to {}", shape.figures.max_members));

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <memory>
 
@@ -158,13 +159,23 @@ runtime::task<Result<int>> steal(runtime::Runtime&, lead::LeaseTools& tools, con
   co_return kExitOk;
 }
 
+bool is_on_disk(const std::string& url) { return url.starts_with("file:") || url.starts_with("flock:"); }
+
+// An error of the way to a server, not of its answer.
+constexpr std::array kNoAnswer{Errc::kRefused, Errc::kReset,       Errc::kClosed,
+                               Errc::kTimeout, Errc::kUnreachable, Errc::kDns};
+
 using Action = runtime::task<Result<int>> (*)(runtime::Runtime&, lead::LeaseTools&, const LeaseOptions&);
 
 runtime::task<int> with_store(runtime::Runtime& runtime, const LeaseOptions& options, Action action) {
   const auto store = co_await store::open_store(runtime, options.via);
   if (!store) co_return refuse("lease", store.error().message, kExitUsage);
   lead::LeaseTools tools(runtime, **store, who_asks(options.by), options.timeout);
-  const auto done = co_await action(runtime, tools, options);
+  auto done = co_await action(runtime, tools, options);
+  if (!done && !is_on_disk(options.via) && std::ranges::count(kNoAnswer, done.error().code) > 0) {
+    done.error().message = fmt::format("the store {} does not answer: {}. Check --via, and whether the server runs",
+                                       (*store)->describe(), done.error().message);
+  }
   co_return answer("lease", done, kExitNo);
 }
 
@@ -232,8 +243,7 @@ struct LeaseRepairArguments {
 
 // A store of leases on a disk refuses to continue without its epochs, unless the operator accepts their loss.
 std::string accepting_loss(const std::string& url) {
-  const bool on_disk = url.starts_with("file:") || url.starts_with("flock:");
-  if (!on_disk || url.find("accept_epoch_loss=") != std::string::npos) return url;
+  if (!is_on_disk(url) || url.find("accept_epoch_loss=") != std::string::npos) return url;
   return fmt::format("{}{}accept_epoch_loss=true", url, url.find('?') == std::string::npos ? "?" : "&");
 }
 

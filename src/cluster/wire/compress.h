@@ -12,6 +12,7 @@
 
 namespace bellwether::wire {
 
+// In bytes. Any thread may call these functions.
 struct InflateLimits {
   std::size_t compressed = 1024 * 1024;
   std::size_t inflated = 50 * 1024 * 1024;
@@ -22,7 +23,9 @@ struct InflateLimits {
 // `out` is as it was.
 bool deflate_body(Bytes body, const InflateLimits& limits, std::vector<std::byte>& out);
 
-// Replaces `out` by the inflated body: kNone, or kTruncated, kOversized, kBomb, kGarbage.
+// Replaces `out` by the inflated body: kNone. A body that is not longer than its size (kTruncated), exceeds
+// `compressed` (kOversized), or announces more than `inflated` or `ratio` allow (kBomb), leaves `out` as it was. One
+// that is no stream of the announced size (kGarbage) leaves it empty.
 Refusal inflate_body(Bytes compressed, const InflateLimits& limits, std::vector<std::byte>& out);
 
 }  // namespace bellwether::wire

@@ -35,12 +35,13 @@ class Key {
 using Digest = std::array<std::byte, 32>;
 
 Digest sha256(Bytes bytes);
-// Fills `out` (at most 64 bytes).
+// Fills `out`, of at most 64 bytes. REQUIRES at most 1,024 bytes of `secret`, and 479 of `info`, or 511 if `out` has at
+// most 32. An empty `salt` counts as 32 zeros.
 void hkdf_sha256(Bytes secret, Bytes salt, Bytes info, MutableBytes out);
 // Overwrites in a way that the compiler does not leave out.
 void wipe(MutableBytes bytes);
 
-// One key, for sealing or for opening. Movable.
+// One key, for sealing or for opening. One thread at a time. After a move, the one before can only be assigned or end.
 class Aead {
  public:
   enum class Direction : uint8_t { kSeal, kOpen };
@@ -52,7 +53,8 @@ class Aead {
   // Changes the key, at the cost of its schedule.
   void set_key(const Key& key);
 
-  // Encrypts `text` where it is and writes the tag. `number` must never have been used with this key. REQUIRES kSeal.
+  // Encrypts `text` where it is and writes the tag. The tag also proves `also`, which stays readable. `number` must
+  // never have been used with this key. REQUIRES kSeal.
   void seal(uint64_t number, Bytes also, MutableBytes text, std::span<std::byte, kTagBytes> tag);
   // Decrypts `text` where it is. False: it, `also` or the number are not what was sealed; `text` is wiped then.
   // REQUIRES kOpen.

@@ -116,6 +116,7 @@ ResponseReader::State ResponseReader::parse_head() {
       break;
     }
     if (status == 101) return fail(ErrorKind::kProtocol, "switched protocols without being asked");
+    if (interim_++ == kMaxInterim) return fail(ErrorKind::kTooLarge, "more than 100 interim responses (1xx)");
     filled_ -= consumed;  // an interim response: the final one is still to come
     std::memmove(area_, area_ + consumed, filled_);
     scan_from_ = 0;

@@ -95,6 +95,9 @@ class BufferPool {
 
 class ResponseReader {
  public:
+  // Interim responses (1xx) before the final one; one more fails with kTooLarge.
+  static constexpr uint8_t kMaxInterim = 100;
+
   enum class State : uint8_t { kMore, kDone, kFailed };
 
   // `want_body`: keep the body, decoded, up to `body_bytes_max` bytes; else it is framed, counted and forgotten.
@@ -151,6 +154,7 @@ class ResponseReader {
   bool reusable_ = false;
   bool unknown_coding_ = false;
   bool spilled_ = false;  // part of the body has moved to ResponseBuffer::spill
+  uint8_t interim_ = 0;   // interim responses (1xx) so far
   http1::ErrorKind error_ = http1::ErrorKind::kNone;
   uint64_t body_bytes_max_;
   uint64_t body_left_ = 0;  // kLength: bytes still to come

@@ -133,6 +133,14 @@ TEST(ResponseReader, interim_responses_are_read_over) {
   EXPECT_EQ(error_of("HTTP/1.1 101 Switching Protocols\r\n\r\n"), ErrorKind::kProtocol);
 }
 
+TEST(ResponseReader, a_series_of_interim_responses_has_an_end) {
+  const std::string last = response("Content-Length: 2\r\n", "ok");
+  std::string interim;
+  for (int i = 0; i < ResponseReader::kMaxInterim; ++i) interim += "HTTP/1.1 102 Processing\r\n\r\n";
+  EXPECT_EQ(read_every_way(interim + last).body, "ok");
+  EXPECT_EQ(error_of(interim + "HTTP/1.1 103 Early Hints\r\n\r\n" + last), ErrorKind::kTooLarge);
+}
+
 TEST(ResponseReader, a_short_head_behind_a_long_interim_one_is_found) {
   const std::string interim = "HTTP/1.1 103 Early Hints\r\nLink: </a/rather/long/name/of/a/style>\r\n\r\n";
   const std::string input = interim + "HTTP/1.1 204 No\r\n\r\n";

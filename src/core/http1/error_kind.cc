@@ -35,7 +35,7 @@ constexpr std::array<Text, kErrorKinds> kTexts{{
      "the exchange took longer than its timeout (connecting and TLS count; a shorter connect_timeout or tls_timeout "
      "tells them apart)"},
     {"protocol", "the answer was not valid HTTP (is this an HTTP port, and http or https as it should be?)"},
-    {"too_large", "response head or body over its size limit"},
+    {"too_large", "response head, body or number of interim responses (1xx) over its limit"},
     {"decode", "the response's content encoding was broken"},
     {"redirect", "a redirect that cannot be followed"},
     {"template", "a value that the request needs was missing, so it was not sent (did an earlier step fail?)"},

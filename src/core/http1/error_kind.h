@@ -23,7 +23,7 @@ enum class ErrorKind : uint8_t {
   kFirstByteTimeout,
   kTimeout,      // the whole exchange took too long
   kProtocol,     // not HTTP, or HTTP that contradicts itself
-  kTooLarge,     // head or body over its limit
+  kTooLarge,     // head, body or number of interim responses over its limit
   kDecode,       // content encoding broken
   kRedirect,     // an unusable redirect
   kTemplate,     // a value the request needs was missing: nothing was sent

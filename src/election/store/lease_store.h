@@ -29,6 +29,9 @@ namespace bellwether::store {
 class StoreKey {
  public:
   virtual ~StoreKey() = default;
+  // Makes what a claim needs on this machine: the folder of a lock. A candidate calls it before it stands, and ends if
+  // it fails; an observer does not call it.
+  virtual runtime::task<Status> prepare() { co_return Status(); }
   // `deadline` is of the monotonic clock; kTimeout when it passes.
   virtual runtime::task<Result<election::Observation>> look(Instant deadline, runtime::Cancellation* cancel) = 0;
   virtual runtime::task<Result<election::WriteOutcome>> act(election::WriteRequest request, Instant deadline,

@@ -162,10 +162,13 @@ Result<StoreUrl> parse_store_url(std::string_view text) {
   url.scheme = text.substr(0, colon == std::string_view::npos ? 0 : colon);
   const Scheme* scheme = find_scheme(url.scheme);
   if (scheme == nullptr) {
+    std::string known = store_schemes_help() + "Groups without a store, only for `bellwether lead` and `budget`:\n" +
+                        group_schemes_help();
+    known.pop_back();  // the end of the last line
     return fail(
         Errc::kInvalid, "{}: {}. Known stores:\n{}", in_quotes(text),
         url.scheme.empty() ? "this is not the URL of a store" : "there is no store " + in_quotes(url.scheme + ":"),
-        store_schemes_help());
+        known);
   }
   if (const auto wrong = parse_rest(text.substr(colon + 1), *scheme, url); !wrong) {
     return fail(Errc::kInvalid, "{}: {}", in_quotes(without_password(text)), wrong.error().message);

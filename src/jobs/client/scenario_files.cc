@@ -364,7 +364,8 @@ tl::expected<plan::Bundled, ScenarioTrouble> bundle_of(const Scenario& from, con
   if (from.text.empty() && of_another_tool) {
     return trouble(
         {Errc::kInvalid, fmt::format("'{}' is a script of another tool; a scenario is FILE.yaml, .lua, .cc or .bw. "
-                                     "docs/load/guides/from-k6.md and from-locust.md show how to write it",
+                                     "The pages \"From k6\" and \"From Locust\" of the documentation show how to "
+                                     "write it",
                                      from.file)});
   }
   if (from.text.empty()) {

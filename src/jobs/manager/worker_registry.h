@@ -86,7 +86,7 @@ class WorkerRegistry {
   std::vector<dispatch::WorkerSight> sights(Instant now, const std::map<std::string, uint32_t>& asked,
                                             const std::set<std::string>& left_alone = {}) const;
   std::vector<dispatch::WorkerLine> lines(Instant now) const;
-  // Deletes workers that have been gone, or silent, for long.
+  // Deletes workers that have not reported for 15 minutes.
   void sweep(Instant now);
 
  private:

@@ -248,6 +248,7 @@ task<Status> FleetLeader::prepare() {
   // Before the registry has our name: a process that a signal ends must remove it.
   BW_CO_TRY(signals_, runtime::Signals::collect(runtime_, {SIGINT, SIGTERM, SIGHUP}));
   BW_CO_RETURN_IF_ERROR(co_await open_key(options_.via, options_.key));
+  BW_CO_RETURN_IF_ERROR(co_await key_->prepare());
   id_ = options_.id.empty() ? store::given_instance_id(&store::own_environment) : options_.id;
   if (id_.empty()) id_ = own_name();
   BW_CO_TRY(auto config, co_await configure());

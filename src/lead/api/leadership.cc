@@ -178,6 +178,10 @@ runtime::task<std::string> LeaderSession::open_store() {
   auto key = store_->open(options_.key);
   if (!key) co_return key.error().message;
   key_ = std::move(*key);
+  if (options_.campaign) {
+    const Status ready = co_await key_->prepare();
+    if (!ready) co_return ready.error().message;
+  }
   const Duration lease = of(options_.lease);
   if (lease < store_->traits().lease_min) co_return store_->describe() + ": the lease is too short for it";
   co_return std::string();

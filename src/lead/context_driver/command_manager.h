@@ -21,21 +21,24 @@
 namespace bellwether::cluster {
 
 struct CommandManagerSettings {
-  std::vector<std::string> command;  // program and arguments, one at least
-  std::string node;
-  uint32_t slots = 1;
+  std::vector<std::string> command;          // program and arguments, one at least
+  std::string node;                          // its name
+  uint32_t slots = 1;                        // attempts at a time
   Duration timeout = Duration::minutes(10);  // of an attempt; then it is stopped
   Duration grace = Duration::seconds(10);    // from there on until it is killed
 };
 
+// One thread, that of its runtime.
 class CommandManager final : public ContextManager {
  public:
-  // The runtime must outlive it and all coroutines of run().
+  // The runtime must outlive it, and it all coroutines of run(). REQUIRES a command.
   CommandManager(runtime::Runtime& runtime, CommandManagerSettings settings);
   CommandManager(const CommandManager&) = delete;
   CommandManager& operator=(const CommandManager&) = delete;
 
   const context_lead::ManagerConfig& config() const override { return config_; }
+  // A command that cannot start, takes longer than the timeout, ends with another code than 0, or has a larger result,
+  // has failed.
   runtime::task<ContextJobEnd> run(ContextJob job, runtime::Cancellation* stop, runtime::Cancellation* kill) override;
   void set_term_end(Instant end) override { commands_.set_deadlines(end, end); }
 

@@ -193,6 +193,7 @@ class Hosted final : public LoopListener {
 runtime::task<Status> Hosted::prepare(store::LeaseStore& store, const LoopHostOptions& options,
                                       const std::string& holder) {
   BW_CO_TRY(key_, store.open(wanted_.policy.lock_key));
+  BW_CO_RETURN_IF_ERROR(co_await key_->prepare());
   LoopSettings settings;
   settings.policy = wanted_.policy;
   settings.traits = store.traits();

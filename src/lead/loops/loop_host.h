@@ -20,13 +20,13 @@ struct LoopHostOptions {
   bool trust_empty = false;
   bool keep_epochs = true;  // remember on this machine which epochs were seen
   std::string metrics_at;   // HOST:PORT; empty: no page of metrics
-  std::string audit_file;
-  bool json = false;
-  int verbosity = 1;
+  std::string audit_file;   // empty: none
+  bool json = false;        // messages as JSON, one object a line
+  int verbosity = 1;        // 0 quiet, 1 important events, 2 every decision
 };
 
 // Runs until SIGINT, SIGTERM or SIGHUP, then ends the ticks and gives all locks back. The exit code of the process: 0,
-// or 104 when a loop cannot be run as its sheet says. REQUIRES that no other thread runs yet.
+// or 104 when a loop cannot be run as its sheet says, which it has reported. REQUIRES that no other thread runs yet.
 int run_loops(runtime::EpollRuntime& runtime, const LoopHostOptions& options);
 
 }  // namespace bellwether::lead

@@ -45,15 +45,18 @@ struct Deadlines {
 };
 static_assert(std::atomic<int64_t>::is_always_lock_free);
 
+// Owns its memory and its descriptor. Any thread may read the times; one sets them.
 class DeadlinePage {
  public:
+  // Both times are those of the machine's start: set() comes before a guardian reads. Errors: no memory, no descriptor.
   static Result<DeadlinePage> create();
-  // The page behind a descriptor that another process has handed on.
+  // The page behind a descriptor that another process has handed on. Takes the descriptor, and closes it on failure.
   static Result<DeadlinePage> map(int fd);
   DeadlinePage(DeadlinePage&& other) noexcept;
   DeadlinePage& operator=(DeadlinePage&&) = delete;
   ~DeadlinePage();
 
+  // To hand on; it is closed on exec unless the spawner keeps it open.
   int descriptor() const { return fd_; }
   void set(Instant term_ends, Instant kill_at) {
     // The kill time first when both move on, so that no reader ever sees the new end with the old kill time before it.

@@ -393,6 +393,9 @@ task<Status> StoreCampaign::open(const election::Evidence& wanted, Campaign::Lis
   }
   std::string url = elects_ ? options_.via : "memory:";
   BW_CO_RETURN_IF_ERROR(co_await open_key(std::move(url), options_.key));
+  if (!options_.observe) {
+    BW_CO_RETURN_IF_ERROR(co_await key_->prepare());
+  }
   BW_CO_TRY(auto config, co_await configure());
   config.evidence = wanted;
   candidate_ = std::make_unique<Candidate>(runtime_, *key_, std::move(config), runtime_.prng().next(), *this);

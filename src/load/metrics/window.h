@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "core/base/time.h"
@@ -143,6 +144,8 @@ struct MetricWindow {
 
 enum class Phase : uint8_t { kDns, kConnect, kTls, kSend, kWait, kReceive };
 inline constexpr int kPhases = 6;
+// In summaries and result files.
+inline constexpr std::array<std::string_view, kPhases> kPhaseNames{"dns", "connect", "tls", "send", "wait", "receive"};
 
 struct StepWindow {
   explicit StepWindow(PiecePool* pool);

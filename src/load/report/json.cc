@@ -120,10 +120,10 @@ Json totals_json(const RunReport& run) {
 }
 
 Json step_json(const metrics::StepWindow& step, Duration elapsed) {
-  static constexpr std::array<const char*, metrics::kPhases> kPhaseNames{"dns",  "connect", "tls",
-                                                                         "send", "wait",    "receive"};
   Json phases = Json::object();
-  for (std::size_t p = 0; p < kPhaseNames.size(); ++p) phases[kPhaseNames[p]] = stats_json(step.phases[p], false);
+  for (std::size_t p = 0; p < metrics::kPhases; ++p) {
+    phases[metrics::kPhaseNames[p]] = stats_json(step.phases[p], false);
+  }
   Json status = Json::object();
   for (const auto& [one, count] : step.status.entries()) status[std::to_string(one)] = count;
   Json errors = Json::object();

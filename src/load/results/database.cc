@@ -1,5 +1,6 @@
 #include "load/results/database.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
@@ -53,6 +54,22 @@ bool is_below(const Json& json, const char* key, std::size_t bound) {
 bool is_named(const Json& json) { return json.is_object() && json.contains("name") && json["name"].is_string(); }
 
 bool is_flag(const Json& json, const char* key) { return json.contains(key) && json[key].is_boolean(); }
+
+// A plan without tags is written without them, as in earlier versions.
+void put_tags(const std::vector<plan::Tag>& tags, Json& out) {
+  for (const plan::Tag& tag : tags) out["tags"][tag.key] = tag.value;
+}
+
+bool take_tags(const Json& json, std::vector<plan::Tag>& out) {
+  if (!json.contains("tags")) return true;
+  const Json& tags = json["tags"];
+  if (!tags.is_object() || tags.size() > kMaxShapeEntries) return false;
+  for (const auto& [key, value] : tags.items()) {
+    if (!value.is_string()) return false;
+    out.push_back({key, value.get<std::string>()});
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -204,6 +221,7 @@ std::string encode_shape(const plan::Plan& plan) {
   for (const plan::StepInfo& step : plan.steps) {
     steps.push_back(
         {{"name", step.name}, {"workflow", step.workflow}, {"index", step.index}, {"measured", step.measured}});
+    put_tags(step.tags, steps.back());
   }
   Json checks = Json::array();
   for (const plan::CheckInfo& one : plan.checks) checks.push_back({{"name", one.name}, {"step", one.step}});
@@ -213,8 +231,9 @@ std::string encode_shape(const plan::Plan& plan) {
   }
   Json series = Json::array();
   for (const plan::Series& one : plan.series) series.push_back({{"metric", one.metric}, {"step", one.step}});
-  const Json shape{{"name", plan.name},           {"workflows", std::move(workflows)}, {"steps", std::move(steps)},
-                   {"checks", std::move(checks)}, {"metrics", std::move(metrics)},     {"series", std::move(series)}};
+  Json shape{{"name", plan.name},           {"workflows", std::move(workflows)}, {"steps", std::move(steps)},
+             {"checks", std::move(checks)}, {"metrics", std::move(metrics)},     {"series", std::move(series)}};
+  put_tags(plan.tags, shape);
   return shape.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -226,6 +245,7 @@ Result<plan::Plan> decode_shape(std::string_view text) {
   if (!is_list(shape, "workflows") || !is_list(shape, "steps") || !is_list(shape, "checks")) return wrong();
   plan::Plan plan;
   plan.name = shape["name"];
+  if (!take_tags(shape, plan.tags)) return wrong();
   for (const Json& one : shape["workflows"]) {
     if (!is_named(one) || !is_below(one, "start_ns", std::size_t{1} << 62)) return wrong();
     plan::Workflow workflow;
@@ -241,6 +261,12 @@ Result<plan::Plan> decode_shape(std::string_view text) {
                           .index = one["index"].get<uint16_t>(),
                           .name = one["name"],
                           .measured = one["measured"]});
+    plan::StepInfo& step = plan.steps.back();
+    if (!take_tags(one, step.tags)) return wrong();
+    // Its name without that of the workflow is the tag `name`, where no tag of its own is.
+    if (std::ranges::count(step.tags, "name", &plan::Tag::key) == 0) {
+      step.facts.push_back({"name", step.name.substr(step.name.rfind('.') + 1)});
+    }
   }
   for (const Json& one : shape["checks"]) {
     if (!is_named(one) || !is_below(one, "step", plan.steps.size())) return wrong();

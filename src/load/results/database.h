@@ -79,7 +79,7 @@ class Transaction {
 };
 
 // The part of a plan that gives its windows a meaning later, without the scenario: names and their relations. Of the
-// scenario's secrets only names can be in it.
+// scenario's secrets only names and tags can be in it.
 
 inline constexpr std::size_t kMaxShapeBytes = std::size_t{16} << 20;
 inline constexpr std::size_t kMaxShapeEntries = 50'000;

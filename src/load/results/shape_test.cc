@@ -44,6 +44,28 @@ TEST(Shape, the_scenarios_own_metrics_survive_and_those_before_them_had_none) {
   EXPECT_TRUE(decode_shape(before)->metrics.empty());
 }
 
+TEST(Shape, tags_survive_and_the_name_of_a_step_is_one) {
+  plan::Plan plan = sample_plan();
+  plan.tags = {{"build", "7"}};
+  plan.steps[0].tags = {{"build", "7"}, {"api", "v2"}};
+  plan.steps[1].tags = {{"name", "checkout"}};
+  const std::string text = encode_shape(plan);
+  const auto back = decode_shape(text);
+  ASSERT_TRUE(back.has_value());
+  EXPECT_EQ(back->tags, plan.tags);
+  EXPECT_EQ(back->steps[0].tags, plan.steps[0].tags);
+  EXPECT_EQ(back->steps[0].facts, (std::vector<plan::Tag>{{"name", "list"}}));
+  EXPECT_EQ(back->steps[1].tags, plan.steps[1].tags);
+  EXPECT_TRUE(back->steps[1].facts.empty()) << "a tag of its own replaces it";
+  for (const char* wrong : {"[]", "{\"api\":2}"}) {
+    std::string damaged = text;
+    const std::string good = "{\"build\":\"7\",\"api\":\"v2\"}";
+    damaged.replace(damaged.find(good), good.size(), wrong);
+    EXPECT_FALSE(decode_shape(damaged).has_value()) << wrong;
+  }
+  EXPECT_EQ(encode_shape(sample_plan()).find("tags"), std::string::npos);
+}
+
 TEST(Shape, what_points_to_nothing_is_refused) {
   const std::string good = encode_shape(sample_plan());
   for (const auto& [from, to] :

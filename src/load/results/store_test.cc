@@ -89,7 +89,9 @@ void die_while_running(const std::string& path) {
   const pid_t child = ::fork();
   if (child == 0) {
     Store store = open(path);
-    expect_ok(store.begin("dead", sample_plan(), WallTime{5}, 1));
+    plan::Plan plan = sample_plan();
+    for (plan::StepInfo& step : plan.steps) step.tags = {{"api", "v2"}};
+    expect_ok(store.begin("dead", plan, WallTime{5}, 1));
     add_seconds(store, "dead", 4);
     ::_exit(0);
   }
@@ -115,6 +117,9 @@ TEST_F(StoreTest, a_run_whose_process_died_is_aborted_and_has_a_result_of_all_th
   EXPECT_EQ(result->steps[1].name, "browse.pay");
   EXPECT_EQ(result->steps[1].failed, 4U);
   EXPECT_EQ(result->checks[0].passes, 40U);
+  ASSERT_EQ(result->by_tag.size(), 1U);
+  EXPECT_EQ(result->by_tag[0].name, "api:v2");
+  EXPECT_EQ(result->by_tag[0].count, 80U);
 }
 
 TEST_F(StoreTest, the_oldest_runs_go_when_there_are_too_many_or_they_are_too_large) {

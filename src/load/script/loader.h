@@ -18,13 +18,14 @@ namespace bellwether::script {
 // run only when one of the trusted keys has signed them, for the interface of this product.
 enum class Compiled : uint8_t { kTrusted, kRun };
 
-// One for all load threads.
+// One for all load threads, any of which may call it.
 class Loader final : public vuser::ProgramLoader {
  public:
   explicit Loader(Compiled compiled = Compiled::kTrusted, lua::Permissions may = {},
                   std::vector<signature::PublicKey> trusted = {})
       : compiled_(compiled), may_(may), trusted_(std::move(trusted)) {}
-  // Of a compiled program: errors as signature::admit() too.
+  // For the thread that calls. kInvalid with Lua's message; of a compiled program errors as Library::open() and, when
+  // it must be trusted, as signature::admit().
   Result<std::unique_ptr<vuser::Program>> load(const plan::Program& program) const override;
 
  private:

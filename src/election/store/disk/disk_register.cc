@@ -246,11 +246,16 @@ task<Status> write_down(State state, Found found, DiskClaim claim, bool with_led
   co_return done;
 }
 
+task<Status> make_folder(State state) {
+  Status made = co_await state->runtime.make_directory(folder_of(state->files.lock), state->files.folder_mode);
+  co_return made;
+}
+
 task<Result<std::unique_ptr<File>>> lock_register(State state, Instant deadline) {
   const runtime::OpenOptions options{.create = true, .write = true, .no_follow = true, .mode = state->files.mode};
   auto locked = co_await open_locked(state->runtime, state->files.lock, options, deadline);
   if (locked || locked.error().code != Errc::kNotFound) co_return locked;
-  BW_CO_RETURN_IF_ERROR(co_await state->runtime.make_directory(folder_of(state->files.lock), state->files.folder_mode));
+  BW_CO_RETURN_IF_ERROR(co_await make_folder(state));
   locked = co_await open_locked(state->runtime, state->files.lock, options, deadline);
   co_return locked;
 }
@@ -413,6 +418,13 @@ task<Result<T>> DiskKey::run(Begin begin, Instant deadline, runtime::Cancellatio
   if (call->result) co_return std::move(*call->result);
   BW_PROBE("store: a disk is too slow");
   co_return fail(waited, "the disk of '{}' did not answer in time", path);
+}
+
+task<Status> DiskKey::prepare() {
+  const Status made = co_await make_folder(state_);
+  if (made) co_return made;
+  co_return fail(made.error().code, "{}; name another folder, or make this one for the user of this process",
+                 made.error().message);
 }
 
 task<Result<Observation>> DiskKey::look(Instant deadline, runtime::Cancellation* cancel) {

@@ -122,6 +122,7 @@ class DiskKey final : public StoreKey {
   DiskKey(runtime::Scope& background, RegisterState state)
       : background_(background), state_(std::make_shared<RegisterState>(std::move(state))) {}
 
+  runtime::task<Status> prepare() override;
   runtime::task<Result<election::Observation>> look(Instant deadline, runtime::Cancellation* cancel) override;
   runtime::task<Result<election::WriteOutcome>> act(election::WriteRequest request, Instant deadline,
                                                     runtime::Cancellation* cancel) override;

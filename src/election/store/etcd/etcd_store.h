@@ -23,7 +23,8 @@
 
 namespace bellwether::store {
 
-// etcd://USER@HOST:PORT,HOST:PORT, etcds: with TLS. Options: password_file, ca, cert, key, verify.
+// etcd://USER@HOST:PORT,HOST:PORT, etcds: with TLS. Options: password_file, ca, cert, key, verify. kInvalid: a wrong
+// URL; else the errors of its files. Neither function contacts a server.
 struct EtcdPlace {
   EtcdLogin login;
   std::string description;  // without credentials

@@ -168,6 +168,18 @@ TEST_F(HostStoreTest, a_file_where_the_folder_should_be_is_an_error) {
   EXPECT_THAT(taken.error().message, HasSubstr(folder_.path("locks")));
 }
 
+TEST_F(HostStoreTest, what_stands_makes_its_folder_first_or_learns_that_it_cannot_be_made) {
+  StoreUser user(url());
+  ASSERT_TRUE(user.runtime().run(user.key().prepare()));
+  EXPECT_TRUE(exists(folder_.path("locks")));
+  ASSERT_TRUE(user.runtime().run(user.key().prepare())) << "it is there";
+  StoreUser never("flock:/proc/none/locks");
+  const Status made = never.runtime().run(never.key().prepare());
+  ASSERT_FALSE(made);
+  EXPECT_THAT(made.error().message, HasSubstr("'/proc/none'"));
+  EXPECT_THAT(made.error().message, HasSubstr("name another folder"));
+}
+
 TEST_F(HostStoreTest, a_program_that_keeps_the_lock_delays_a_change_to_its_deadline_and_a_look_not_at_all) {
   StoreUser user(url());
   const auto taken = user.take("alice");

@@ -16,7 +16,7 @@
 
 namespace bellwether::store {
 
-// k8s:NAMESPACE, see find_kubernetes().
+// k8s:NAMESPACE. Errors as find_kubernetes(): no credentials, or wrong ones. Does not contact the server.
 runtime::task<Result<std::unique_ptr<LeaseStore>>> open_kubernetes_store(runtime::Runtime& runtime, StoreUrl url);
 
 }  // namespace bellwether::store
