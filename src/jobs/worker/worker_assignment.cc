@@ -362,7 +362,9 @@ task<void> WorkerAssignment::say(AssignmentStream::Next what) {
   bool moved = false;
   Duration again_after;
   if (!ways.empty()) {
-    const cluster::PeerAddress to = ways[misses_ % ways.size()];
+    // Beside the turns of all: an owner that another manager names may have failed only in its old connection.
+    const bool again = std::exchange(is_named_, false) && ways.front().name == worker_.kernel().owner_of(key_.job);
+    const cluster::PeerAddress to = again ? ways.front() : ways[turn_++ % ways.size()];
     std::string message = dispatch::encode(message_of_type(what));
     runtime::Cancellation attempt(&over_);
     asking_ = &attempt;
@@ -375,17 +377,18 @@ task<void> WorkerAssignment::say(AssignmentStream::Next what) {
     if (!moved) taken = heard(what, to.name, answer, again_after);
   }
   if (taken) {
-    misses_ = 0;
+    turn_ = 0;
     retry_ = fresh_retry();
     co_return;
   }
   stream_.again();
-  // The manager that the answer names is next; but two that name each other must not keep the worker busy.
-  misses_ = moved || followed_ ? 0 : misses_ + 1;
-  if (moved) co_return;
-  followed_ = false;
-  co_await pause(again_after);
-  if (followed_) misses_ = 0;
+  // A new owner that has sent a message is asked at once, and soon again. One that an answer names is next after the
+  // pause: two managers that name each other must not keep the worker busy.
+  followed_ = moved;
+  if (!moved) co_await pause(again_after);
+  if (!followed_) co_return;
+  turn_ = 0;
+  retry_ = fresh_retry();
 }
 
 dispatch::JobMessage WorkerAssignment::message_of_type(const AssignmentStream::Next& what) const {
@@ -407,6 +410,7 @@ bool WorkerAssignment::heard(const AssignmentStream::Next& what, const std::stri
     again_after = refusal->again_after;
     if (refusal->kind == Refusal::Kind::kNotOwner) {
       worker_.tell(event::OwnerNamed{key_.job, refusal->owner, refusal->fence, from});
+      is_named_ = from != refusal->owner && worker_.kernel().owner_of(key_.job) == refusal->owner;
     } else {
       complain(fmt::format("'{}' refuses its results: {}", from, refusal->why));
     }

@@ -179,8 +179,9 @@ class WorkerAssignment final : public std::enable_shared_from_this<WorkerAssignm
   resilience::Pacer pacer_;
   Instant said_;  // when the owner last took something
   resilience::Retry retry_;
-  std::size_t misses_ = 0;  // in a row
-  bool followed_ = false;   // since the last attempt began
+  std::size_t turn_ = 0;   // of the managers, since one of them has taken something
+  bool is_named_ = false;  // the owner, by the manager that answered last
+  bool followed_ = false;  // since the last attempt began
   bool told_delivered_ = false;
   std::string complaint_;  // the last one
   runtime::Cancellation over_;

@@ -12,6 +12,22 @@ struct WorkerDelivery : WorkerServiceTest {
   FakeProcess& process = *run_assignment(1);
 };
 
+struct WorkerDeliveryAmongThree : WorkerDelivery {
+  WorkerDeliveryAmongThree() {
+    three_.disown(two_.not_mine);
+    managers_.all.push_back(m3_.address());
+    one_.silent = true;
+    measure(process, 0);
+  }
+  void TearDown() override {
+    WorkerDelivery::TearDown();
+    machine_.run(m3_.close());
+  }
+
+  TestNode m3_{runtime_, "m3", wire::Role::kManager, kAnyPort, kJobMessages};
+  FakeManager three_{m3_, safe_};
+};
+
 TEST_F(WorkerDelivery, asks_the_others_when_the_owner_does_not_answer_and_loses_nothing) {
   one_.silent = true;
   for (uint64_t second = 0; second < 8; ++second) measure(process, second);
@@ -43,6 +59,29 @@ TEST_F(WorkerDelivery, who_takes_what_was_measured_is_the_owner) {
   measure(process, 1);
   until([&] { return applied(1) == 2; });
   EXPECT_EQ(one_.refused, before) << "it was not asked again";
+}
+
+TEST_F(WorkerDeliveryAmongThree, an_owner_that_another_manager_names_is_asked_before_the_rest) {
+  until([&] { return two_.refused > 0; });
+  one_.silent = false;
+  until([&] { return applied(1) == 1; });
+  EXPECT_EQ(three_.refused, 0u);
+}
+
+TEST_F(WorkerDeliveryAmongThree, each_manager_has_its_turn_while_all_name_an_owner_that_is_silent) {
+  until([&] { return three_.refused > 0; });
+  EXPECT_EQ(two_.refused, 1u);
+}
+
+TEST_F(WorkerDelivery, a_new_owner_that_does_not_take_it_yet_is_asked_again_soon) {
+  one_.disown({});
+  two_.disown({});
+  measure(process, 0);
+  machine_.run_for(Duration::seconds(20));  // the pauses have grown to a second and more
+  const uint64_t before = one_.refused + two_.refused;
+  ask(two_, two_.adoption(2));
+  machine_.run_for(Duration::millis(900));
+  EXPECT_GE(one_.refused + two_.refused, before + 3);
 }
 
 TEST_F(WorkerDelivery, an_owner_that_was_replaced_is_not_believed_though_the_new_one_is_silent) {
