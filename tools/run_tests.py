@@ -7,11 +7,17 @@ While the tests run, one line says how many have ended, which run and which have
 in a log it comes every half minute. The output of a test that fails is shown at once. At the end stand the tests that
 were skipped, with the reason that each gives, and the slowest.
 
+As many tests compute at a time as there are processors (RESOURCE_GROUPS of computing), beside N tests of real
+processes, which wait most of the time (waiting). The longest begin first: in a build folder that has not run a test
+yet, as tests/durations says.
+
 A wrong count, a loss, a double or a crash fails the run. A test of real processes that only waited in vain for
 something ("this never came"), on a machine that others use too, is run once more, alone, and the report says so.
 """
 
 import argparse
+import json
+import os
 import re
 import resource
 import subprocess
@@ -34,6 +40,7 @@ CAUSE = re.compile(r"^(?:FAIL: |ERROR: |\[  FAILED  \] |.*: Failure$|.*(?:crashe
                    + WHY.pattern)
 CAUSES_MOST, LINE_MOST = 12, 300
 AGAIN_MOST = 5
+DURATIONS = Path(__file__).parents[1] / "tests/durations"
 
 
 class Screen:
@@ -130,6 +137,28 @@ def follow(command, run, screen, log):
     return ctest.wait()
 
 
+def places(build, waiting, computing):
+    """The file that tells ctest how many tests of each kind may run at once."""
+    path = build / "places.json"
+    kinds = {"waiting": waiting, "computing": computing}
+    path.write_text(json.dumps({"version": {"major": 1, "minor": 0}, "local": [
+        {kind: [{"id": "all", "slots": count}] for kind, count in kinds.items()}]}), encoding="utf-8")
+    return path
+
+
+def know_durations(build):
+    """Adds to ctest's record of how long tests take, by which it orders them, those that it does not know."""
+    record = build / "Testing/Temporary/CTestCostData.txt"
+    record.parent.mkdir(parents=True, exist_ok=True)
+    measured, end, rest = (record.read_text(encoding="utf-8") if record.exists() else "").partition("---\n")
+    known = {line.split()[0] for line in measured.splitlines()}
+    for line in DURATIONS.read_text(encoding="utf-8").splitlines():
+        name, seconds = line.split()
+        if name not in known:
+            measured += f"{name} 0 {seconds}\n"  # measured in none of its runs
+    record.write_text(measured + (end or "---\n") + rest, encoding="utf-8")
+
+
 def skip_reasons(log):
     """What each test said of what it left out: (test, reason), in the order of the log."""
     found = []
@@ -146,7 +175,7 @@ def skip_reasons(log):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", type=Path)
-    parser.add_argument("--jobs", type=int, default=4, help="how many halves of a processor the tests may use")
+    parser.add_argument("--jobs", type=int, default=4, help="how many tests of real processes run at once")
     parser.add_argument("--select", help="tests whose name matches this regular expression")
     parser.add_argument("--label", help="tests with a label that matches this regular expression")
     given = parser.parse_args()
@@ -154,9 +183,13 @@ def main():
     command = ["ctest", "--test-dir", str(given.build), "--output-on-failure", "--no-tests=error"]
     selection = ["--tests-regex", given.select] if given.select else []
     selection += ["--label-regex", given.label] if given.label else []
+    computing = len(os.sched_getaffinity(0))
+    at_once = ["--parallel", str(given.jobs + computing), "--resource-spec-file",
+               str(places(given.build, given.jobs, computing).resolve())]
+    know_durations(given.build)
     screen, run = Screen(), Run()
     with open(given.build / "last-test.log", "w", encoding="utf-8") as log:
-        status = follow([*command, "--parallel", str(given.jobs), *selection], run, screen, log)
+        status = follow([*command, *at_once, *selection], run, screen, log)
         again = run.failed if status and len(run.failed) <= AGAIN_MOST and all(map(run.in_vain, run.failed)) else []
         if again:
             screen.say(f"Once more, alone, because they only waited in vain: {', '.join(again)}")

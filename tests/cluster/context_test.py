@@ -8,7 +8,7 @@ from lib import contexts, nodes
 from lib.world import until
 
 
-class Context(contexts.Test):
+class Requests(contexts.Test):
     def test_requests_are_done_in_the_order_of_their_priority(self):
         cluster = self.start(self.contexts(jobs=1, auto_start_generation=False))
         leader = self.context_leader(cluster)
@@ -25,6 +25,95 @@ class Context(contexts.Test):
         self.submit(cluster, "a", "0.01", request=middle)
         self.assertEqual(self.status(cluster, "a")["completed"], 5)
 
+    def test_a_command_that_fails_hangs_or_prints_too_much_fails_its_request_and_no_other(self):
+        cluster = self.start(self.contexts(job_timeout="6s", job_grace="200ms", jobs=3))
+        self.context_leader(cluster)
+        wrong = {takes: self.submit(cluster, "a", takes) for takes in contexts.FAILING}
+        good = self.submit(cluster, "b", "0.05", "--priority", "1")
+        self.all_done(cluster)
+        reasons = {takes: self.outcome(cluster, "c", request)["reason"] for takes, request in wrong.items()}
+        self.assertEqual(reasons, {"fails": "exit code 3: it cannot be done", "hangs": "took longer than 6s",
+                                   "much": "printed more than 64 KiB"})
+        self.assertEqual(self.context(cluster, "a", "result", wrong["fails"])[0], 2)
+        self.assertEqual([self.outcome(cluster, "a", request)["attempt"] for request in wrong.values()], [3, 3, 3])
+        self.assertEqual(self.outcome(cluster, "a", good)["attempt"], 1)
+        self.assertEqual(cluster.metric(self.context_leader(cluster), "bellwether_context_failed"), 3)
+
+    def test_what_is_wrong_is_said_with_the_remedy(self):
+        cluster = self.contexts()
+        cluster.start("a", context={"jobs": 0})
+        self.assertEqual(cluster.running.pop("a").wait(), 104)
+        self.assertIn("a.yaml:1:", (cluster.folder / "a.log").read_text())
+        cluster.start("a", context={"cluster_health_treshold": 0.5})
+        self.assertEqual(cluster.running.pop("a").wait(), 104)
+        self.assertIn("cluster_health_threshold", (cluster.folder / "a.log").read_text())
+        cluster.start("a", context={"serve": True, "queue_drain_timeout": "2m"})
+        self.assertEqual(cluster.running.pop("a").wait(), 104)
+        self.assertIn("longer than context_failover_timeout", (cluster.folder / "a.log").read_text())
+        self.start(cluster)
+        leader = self.context_leader(cluster)
+        code, _, err = self.context(cluster, "a", "submit", payload="x" * 65537)
+        self.assertEqual(code, 104)
+        self.assertIn("more than 65536 bytes", err)
+        code, _, err = self.context(cluster, "a", "submit", "--id", "short")
+        self.assertEqual(code, 104)
+        self.assertIn("32 hexadecimal digits", err)
+        code, _, err = self.context(cluster, "a", "transfer", "nobody")
+        self.assertEqual(code, 1)
+        self.assertIn("'nobody' is not a member", err)
+        code, _, err = self.context(cluster, "a", "transfer", leader)
+        self.assertEqual(code, 1)
+        self.assertIn("not another member", err)
+        self.assertEqual(self.context(cluster, "a", "result", "1" * 32)[0], 1)
+        code, _, err = self.context(cluster, "a", "start")
+        self.assertEqual(code, 1)
+        self.assertIn("running already", err)
+
+    def test_a_node_without_a_manager_is_handed_nothing(self):
+        cluster = self.contexts()
+        self.start(cluster, "a", "b")
+        self.start(cluster, "c", context={**contexts.QUICK, "serve": True}, priority=0, agent={"capabilities": []})
+        cluster.all_alive()
+        leader = self.context_leader(cluster, ["a", "b"])
+        code, out, _ = self.context(cluster, "a", "transfer", "c")
+        self.assertEqual(code, 1, out)
+        self.assertIn("this node has no context manager", out)
+        self.assertEqual(self.context_leader(cluster, ["a", "b"]), leader)
+        request = self.submit(cluster, "c", "0.05")
+        self.all_done(cluster)
+        self.assertEqual(self.context(cluster, "c", "result", request)[0], 0)
+
+    def test_voters_that_elect_by_quorum_have_a_leader_of_contexts_too(self):
+        cluster = self.contexts()
+        cluster.start(**self.other)
+        leader = self.context_leader(cluster)
+        self.submit_many(cluster, 6, "0.2")
+        target = next(name for name in cluster.voters if name != leader)
+        # Refused until the leader has heard of a voter that it is well and has the state of the group.
+        until("a transfer", lambda: self.context(cluster, "a", "transfer", target)[0] == 0)
+        cluster.running.pop(target).kill()
+        self.context_leader(cluster, other_than=target)
+        self.all_done(cluster)
+
+    def test_each_node_says_how_fit_it_is(self):
+        cluster = self.contexts()
+        for name in cluster.voters:
+            capable = ["context_generation", "context_curation"] if name != "c" else []
+            self.start(cluster, name, agent={"capabilities": ["admin_election", *capable]})
+        self.context_leader(cluster)
+        self.submit(cluster, "a", "0.01")
+        self.all_done(cluster)
+        nodes_seen = {one["name"]: one for one in self.status(cluster, "b")["nodes"]}
+        self.assertEqual(sorted(nodes_seen), ["a", "b", "c"])
+        self.assertIn("context_generation", " ".join(nodes_seen["c"]["disqualified"]))
+        self.assertNotIn("context_generation", " ".join(nodes_seen["a"]["disqualified"]))
+        code, text, _ = self.context(cluster, "a", "status")
+        self.assertEqual(code, 0)
+        self.assertIn("NOT FIT BECAUSE", text)
+        self.assertIn("1 completed, 0 failed", text)
+
+
+class Leaders(contexts.Test):
     def fitness_has_counted(self, votes):
         """Who is fit to lead contexts is worth more as an admin."""
         [winner] = [one for one in votes["nodes"] if one["name"] == votes["winner"]]
@@ -113,93 +202,6 @@ class Context(contexts.Test):
         self.all_done(cluster, others[0])
         self.assertNotIn(leader, [line.split()[4] for line in self.sink.read_text().splitlines()
                                   if line.startswith("done ")])
-
-    def test_a_command_that_fails_hangs_or_prints_too_much_fails_its_request_and_no_other(self):
-        cluster = self.start(self.contexts(job_timeout="6s", job_grace="200ms", jobs=3))
-        self.context_leader(cluster)
-        wrong = {takes: self.submit(cluster, "a", takes) for takes in contexts.FAILING}
-        good = self.submit(cluster, "b", "0.05", "--priority", "1")
-        self.all_done(cluster)
-        reasons = {takes: self.outcome(cluster, "c", request)["reason"] for takes, request in wrong.items()}
-        self.assertEqual(reasons, {"fails": "exit code 3: it cannot be done", "hangs": "took longer than 6s",
-                                   "much": "printed more than 64 KiB"})
-        self.assertEqual(self.context(cluster, "a", "result", wrong["fails"])[0], 2)
-        self.assertEqual([self.outcome(cluster, "a", request)["attempt"] for request in wrong.values()], [3, 3, 3])
-        self.assertEqual(self.outcome(cluster, "a", good)["attempt"], 1)
-        self.assertEqual(cluster.metric(self.context_leader(cluster), "bellwether_context_failed"), 3)
-
-    def test_what_is_wrong_is_said_with_the_remedy(self):
-        cluster = self.contexts()
-        cluster.start("a", context={"jobs": 0})
-        self.assertEqual(cluster.running.pop("a").wait(), 104)
-        self.assertIn("a.yaml:1:", (cluster.folder / "a.log").read_text())
-        cluster.start("a", context={"cluster_health_treshold": 0.5})
-        self.assertEqual(cluster.running.pop("a").wait(), 104)
-        self.assertIn("cluster_health_threshold", (cluster.folder / "a.log").read_text())
-        cluster.start("a", context={"serve": True, "queue_drain_timeout": "2m"})
-        self.assertEqual(cluster.running.pop("a").wait(), 104)
-        self.assertIn("longer than context_failover_timeout", (cluster.folder / "a.log").read_text())
-        self.start(cluster)
-        leader = self.context_leader(cluster)
-        code, _, err = self.context(cluster, "a", "submit", payload="x" * 65537)
-        self.assertEqual(code, 104)
-        self.assertIn("more than 65536 bytes", err)
-        code, _, err = self.context(cluster, "a", "submit", "--id", "short")
-        self.assertEqual(code, 104)
-        self.assertIn("32 hexadecimal digits", err)
-        code, _, err = self.context(cluster, "a", "transfer", "nobody")
-        self.assertEqual(code, 1)
-        self.assertIn("'nobody' is not a member", err)
-        code, _, err = self.context(cluster, "a", "transfer", leader)
-        self.assertEqual(code, 1)
-        self.assertIn("not another member", err)
-        self.assertEqual(self.context(cluster, "a", "result", "1" * 32)[0], 1)
-        code, _, err = self.context(cluster, "a", "start")
-        self.assertEqual(code, 1)
-        self.assertIn("running already", err)
-
-    def test_a_node_without_a_manager_is_handed_nothing(self):
-        cluster = self.contexts()
-        self.start(cluster, "a", "b")
-        self.start(cluster, "c", context={**contexts.QUICK, "serve": True}, priority=0, agent={"capabilities": []})
-        cluster.all_alive()
-        leader = self.context_leader(cluster, ["a", "b"])
-        code, out, _ = self.context(cluster, "a", "transfer", "c")
-        self.assertEqual(code, 1, out)
-        self.assertIn("this node has no context manager", out)
-        self.assertEqual(self.context_leader(cluster, ["a", "b"]), leader)
-        request = self.submit(cluster, "c", "0.05")
-        self.all_done(cluster)
-        self.assertEqual(self.context(cluster, "c", "result", request)[0], 0)
-
-    def test_voters_that_elect_by_quorum_have_a_leader_of_contexts_too(self):
-        cluster = self.contexts()
-        cluster.start(**self.other)
-        leader = self.context_leader(cluster)
-        self.submit_many(cluster, 6, "0.2")
-        target = next(name for name in cluster.voters if name != leader)
-        # Refused until the leader has heard of a voter that it is well and has the state of the group.
-        until("a transfer", lambda: self.context(cluster, "a", "transfer", target)[0] == 0)
-        cluster.running.pop(target).kill()
-        self.context_leader(cluster, other_than=target)
-        self.all_done(cluster)
-
-    def test_each_node_says_how_fit_it_is(self):
-        cluster = self.contexts()
-        for name in cluster.voters:
-            capable = ["context_generation", "context_curation"] if name != "c" else []
-            self.start(cluster, name, agent={"capabilities": ["admin_election", *capable]})
-        self.context_leader(cluster)
-        self.submit(cluster, "a", "0.01")
-        self.all_done(cluster)
-        nodes_seen = {one["name"]: one for one in self.status(cluster, "b")["nodes"]}
-        self.assertEqual(sorted(nodes_seen), ["a", "b", "c"])
-        self.assertIn("context_generation", " ".join(nodes_seen["c"]["disqualified"]))
-        self.assertNotIn("context_generation", " ".join(nodes_seen["a"]["disqualified"]))
-        code, text, _ = self.context(cluster, "a", "status")
-        self.assertEqual(code, 0)
-        self.assertIn("NOT FIT BECAUSE", text)
-        self.assertIn("1 completed, 0 failed", text)
 
     def test_failovers_of_all_kinds_lose_nothing_and_complete_nothing_twice(self):
         """BW_CONTEXT_FAILOVERS of them, in turn: the leader is killed, hands over to a named node, is cut off."""

@@ -28,19 +28,6 @@ class Managers(jobs.Test):
             "results", client.job, "--node", cluster.world[leader].ipv4, json_too=False)[0] == jobs.PASS)
         self.assertEqual(cluster.arrived(), 720)
 
-    def test_the_owner_of_the_job_is_killed_while_another_one_leads(self):
-        cluster, owner = self.at_work(3, workers=3)
-        client = cluster.run_on_all(1, cluster.scenario(seconds=40))
-        heir = next(name for name in cluster.voters if name != owner)
-        until("a transfer", lambda: cluster.operator(heir, "transfer", "--to", heir)[0] == 0)
-        cluster.agreed(cluster.voters, other_than=owner)
-        self.assertEqual(cluster.status(client.job)["manager"], owner, "who has a job keeps it")
-        cluster.running[owner].kill()
-        result = self.ended(client)
-        self.assert_whole(result, 2400, 40)
-        self.assertEqual(set(jobs.kinds(result)), {"owner_changed"})
-        self.assertEqual(cluster.arrived(), 2400)
-
     def test_an_owner_that_gets_no_more_memory_loses_nothing(self):
         cluster, owner = self.at_work(3, workers=2)
         client = cluster.run_for(2, cluster.scenario(seconds=12))
@@ -55,18 +42,6 @@ class Managers(jobs.Test):
         result = self.ended(cluster.run(more))
         self.assert_whole(result, 120)
 
-    def test_what_had_ended_when_the_owner_was_killed_is_counted(self):
-        cluster, owner = self.at_work(3, workers=2)
-        short, long = (cluster.scenario(seconds=seconds)["workflows"]["w"] for seconds in (3, 40))
-        client = cluster.run_for(2, {"workflows": {"short": short, "long": long}})
-        until("the end of a workflow",
-              lambda: [one["state"] for one in cluster.status(client.job)["workflows"]] == ["completed", "running"])
-        cluster.running[owner].kill()
-        result = self.ended(client)
-        self.assertEqual([one["iterations"]["completed"] for one in result["workflows"]], [180, 2400])
-        self.assert_whole(result, 2580)
-        self.assertEqual(cluster.arrived(), 2580)
-
     def test_all_managers_are_away_until_the_load_is_over(self):
         cluster, _ = self.at_work(3, workers=3)
         client = cluster.run_for(2, cluster.scenario(seconds=8))
@@ -79,6 +54,33 @@ class Managers(jobs.Test):
         self.assert_whole(result, 480, 8)
         cluster.all_free()
         self.assertEqual(cluster.arrived(), 480)
+
+
+class Owners(jobs.Test):
+    def test_the_owner_of_the_job_is_killed_while_another_one_leads(self):
+        cluster, owner = self.at_work(3, workers=3)
+        client = cluster.run_on_all(1, cluster.scenario(seconds=40))
+        heir = next(name for name in cluster.voters if name != owner)
+        until("a transfer", lambda: cluster.operator(heir, "transfer", "--to", heir)[0] == 0)
+        cluster.agreed(cluster.voters, other_than=owner)
+        self.assertEqual(cluster.status(client.job)["manager"], owner, "who has a job keeps it")
+        cluster.running[owner].kill()
+        result = self.ended(client)
+        self.assert_whole(result, 2400, 40)
+        self.assertEqual(set(jobs.kinds(result)), {"owner_changed"})
+        self.assertEqual(cluster.arrived(), 2400)
+
+    def test_what_had_ended_when_the_owner_was_killed_is_counted(self):
+        cluster, owner = self.at_work(3, workers=2)
+        short, long = (cluster.scenario(seconds=seconds)["workflows"]["w"] for seconds in (3, 40))
+        client = cluster.run_for(2, {"workflows": {"short": short, "long": long}})
+        until("the end of a workflow",
+              lambda: [one["state"] for one in cluster.status(client.job)["workflows"]] == ["completed", "running"])
+        cluster.running[owner].kill()
+        result = self.ended(client)
+        self.assertEqual([one["iterations"]["completed"] for one in result["workflows"]], [180, 2400])
+        self.assert_whole(result, 2580)
+        self.assertEqual(cluster.arrived(), 2580)
 
 
 class Workers(jobs.Test):

@@ -7,7 +7,7 @@ from lib import jobs, nodes
 from lib.world import until
 
 
-class Leaving(jobs.Test):
+class Managers(jobs.Test):
     def test_a_manager_that_leaves_gives_its_jobs_to_another_one(self):
         cluster, leader = self.at_work(3, workers=3)
         client = cluster.run_on_all(2, cluster.scenario(seconds=24))
@@ -30,6 +30,8 @@ class Leaving(jobs.Test):
         self.assertIn("owner_changed", jobs.kinds(result))
         self.assertEqual(cluster.arrived(), 75 * 30)
 
+
+class Workers(jobs.Test):
     def test_a_worker_that_leaves_hands_its_load_over(self):
         cluster, _ = self.at_work(3, workers=3)
         client = cluster.run_on_all(2, cluster.scenario(seconds=40))
@@ -68,6 +70,8 @@ class Leaving(jobs.Test):
         self.assert_steady(result, 30)
         self.assertGreater(len(result["lost"]), 0)
 
+
+class Joining(jobs.Test):
     def test_what_asks_for_it_is_spread_onto_a_worker_that_joins(self):
         cluster = self.cluster(3, workers=2)
         cluster.settings("w1", cores=2)

@@ -8,7 +8,7 @@ from lib import jobs, nodes
 from lib.world import until
 
 
-class Pauses(jobs.Test):
+class Nodes(jobs.Test):
     def test_a_manager_that_stood_still_has_lost_the_job_and_counts_nothing_of_it(self):
         cluster, leader = self.at_work(3, workers=3)
         client = cluster.run_on_all(2, cluster.scenario(seconds=20))
@@ -61,6 +61,8 @@ class Pauses(jobs.Test):
         cluster.all_free()
         self.assertTrue(result["totals"]["requests"] <= cluster.arrived() <= 2400)
 
+
+class Assignments(jobs.Test):
     def test_a_worker_whose_assignment_stands_still_is_stuck_until_it_goes_on(self):
         cluster, _ = self.at_work(3, workers=2)
         client = cluster.run_on_all(2, cluster.scenario(seconds=45))
