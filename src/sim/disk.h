@@ -64,8 +64,8 @@ class Disk {
   Disk& operator=(const Disk&) = delete;
 
   DiskSettings& settings() { return settings_; }
-  Duration draw_latency();
-  Duration draw_sync_latency();
+  Duration draw_latency() { return timeline_.prng().between(settings_.latency_min, settings_.latency_max); }
+  Duration draw_sync_latency() { return timeline_.prng().between(settings_.sync_min, settings_.sync_max); }
 
   // The operations at the moment at which they take effect; the runtime adds the waiting.
   Result<std::shared_ptr<Inode>> open(std::string_view path, runtime::OpenOptions options);
@@ -107,7 +107,7 @@ class Disk {
   };
   static void apply(const NameChange& change, Names& to);
   void change_name(std::string_view path, std::shared_ptr<Inode> inode, std::string_view old_path);
-  bool fails(double probability);
+  bool fails(double probability) { return timeline_.prng().chance(probability); }
   uint64_t used() const;
   void settle(Inode& inode);
   Inode::Change tear(const Inode& inode, const Inode::Change& change);

@@ -62,7 +62,7 @@ class SimRuntime final : public runtime::Runtime {
   friend class Source;
   runtime::task<Status> ask_name_server(std::string name, Cancellation* cancel);
   void mark(Source& source);
-  void forget(Source& source);
+  void forget(Source& source) { std::erase(marked_, &source); }
 
   Node& node_;
   Timeline& timeline_;

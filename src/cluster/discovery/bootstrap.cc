@@ -39,8 +39,6 @@ void NameCache::answered(Instant now, const Question& question, std::vector<Host
   keep(question, {std::move(places), now + kept});
 }
 
-void NameCache::failed(Instant now, const Question& question) { keep(question, {{}, now + settings_.negative_ttl}); }
-
 void NameCache::keep(const Question& question, Entry entry) {
   entries_[question] = std::move(entry);
   if (entries_.size() <= kMaxNames) return;
@@ -369,9 +367,6 @@ void PeerCache::evict_expired(WallTime now) {
     forget(peers_.find(by_age_.begin()->second));
   }
 }
-
-std::vector<HostPort> PeerCache::healthy(WallTime now) const { return select(now, true); }
-std::vector<HostPort> PeerCache::stale(WallTime now) const { return select(now, false); }
 
 std::vector<HostPort> PeerCache::select(WallTime now, bool healthy) const {
   std::vector<std::pair<WallTime, HostPort>> found;

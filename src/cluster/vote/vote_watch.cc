@@ -106,10 +106,6 @@ std::string VoteWatch::name_of(vote::NodeId node) const {
   return found == names_.end() ? std::string() : found->second;
 }
 
-void VoteWatch::election_began(Instant now, vote::Term term, vote::Trigger trigger) {
-  election_ = Election{term, trigger, now};
-}
-
 void VoteWatch::election_ended(Instant now, vote::Term term, bool elected, std::optional<double> participation) {
   if (!election_ || election_->term != term) return;
   VoteCounts::Elections& counts = counts_.elections[static_cast<std::size_t>(election_->trigger)];

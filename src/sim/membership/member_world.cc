@@ -97,8 +97,6 @@ void MemberWorld::cut(std::size_t from, std::size_t to, bool cut) {
   cuts_[from][to] = cut ? 1 : 0;
 }
 
-void MemberWorld::heal_links() { cuts_.clear(); }
-
 bool MemberWorld::is_cut(std::size_t from, std::size_t to) const {
   return from < cuts_.size() && to < cuts_[from].size() && cuts_[from][to] != 0;
 }

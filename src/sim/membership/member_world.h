@@ -61,7 +61,7 @@ class MemberWorld {
   void tell(std::size_t node, const membership::Event& event);
   void stall(std::size_t node, Stall kind, Duration span);
   void cut(std::size_t from, std::size_t to, bool cut);  // one direction
-  void heal_links();
+  void heal_links() { cuts_.clear(); }
   void set_loss(double loss) { settings_.loss = loss; }
   void set_clock_rate(std::size_t node, double rate) { nodes_[node].rate = rate; }
 

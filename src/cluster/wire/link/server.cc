@@ -57,8 +57,6 @@ Result<std::unique_ptr<Server>> Server::listen(runtime::Runtime& runtime, runtim
       new Server(runtime, std::move(settings), keyring, handler, refusals, std::move(listener)));
 }
 
-std::vector<Connection*> Server::connections() const { return {connections_.begin(), connections_.end()}; }
-
 task<void> Server::serve(Cancellation* cancel) {
   runtime::Scope scope(cancel);
   while (auto stream = co_await runtime::accept_next(runtime_, *listener_, scope.cancellation())) {
