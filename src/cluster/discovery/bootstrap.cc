@@ -51,14 +51,10 @@ void NameCache::keep(const Question& question, Entry entry) {
 }
 
 std::string_view to_string(BootstrapState state) {
-  static constexpr EnumNames<BootstrapState> kNames("initial", "resolving", "probing", "backoff", "joined", "failed");
-  return kNames[state];
+  return EnumNames<BootstrapState>("initial", "resolving", "probing", "backoff", "joined", "failed")[state];
 }
 
-std::string_view to_string(Source source) {
-  static constexpr EnumNames<Source> kNames("cache", "seed", "dns", "long ago");
-  return kNames[source];
-}
+std::string_view to_string(Source source) { return EnumNames<Source>("cache", "seed", "dns", "long ago")[source]; }
 
 Bootstrap::Bootstrap(BootstrapSettings settings, Prng prng, Metrics& metrics)
     : settings_(std::move(settings)), prng_(prng), metrics_(metrics), names_(settings_.dns) {

@@ -22,13 +22,11 @@ std::optional<double> share_done(const Report& report) {
 }  // namespace
 
 std::string_view to_string(Progress progress) {
-  static constexpr EnumNames<Progress> kNames("idle", "normal", "slow", "degraded", "stuck");
-  return kNames[progress];
+  return EnumNames<Progress>("idle", "normal", "slow", "degraded", "stuck")[progress];
 }
 
 std::string_view to_string(Routing routing) {
-  static constexpr EnumNames<Routing> kNames("route", "investigate", "hold", "drain", "evict");
-  return kNames[routing];
+  return EnumNames<Routing>("route", "investigate", "hold", "drain", "evict")[routing];
 }
 
 Report report_of(const WorkerReport& worker) {
@@ -90,8 +88,7 @@ Routing NodeHealth::routing(Instant now) const {
 }
 
 std::string_view to_string(WorkerState state) {
-  static constexpr EnumNames<WorkerState> kNames("registering", "healthy", "degraded", "draining", "offline");
-  return kNames[state];
+  return EnumNames<WorkerState>("registering", "healthy", "degraded", "draining", "offline")[state];
 }
 
 void WorkerStates::registered() {

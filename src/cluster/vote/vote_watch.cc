@@ -91,8 +91,7 @@ void ElectionLengths::add(Duration span) {
 }
 
 std::string_view to_string(Unheard unheard) {
-  static constexpr EnumNames<Unheard> kNames("not_signed", "unreadable", "impostor");
-  return kNames[unheard];
+  return EnumNames<Unheard>("not_signed", "unreadable", "impostor")[unheard];
 }
 
 VoteWatch::VoteWatch(std::map<vote::NodeId, std::string> names, vote::NodeId self) : names_(std::move(names)) {
