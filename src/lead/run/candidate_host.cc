@@ -130,10 +130,11 @@ std::string CandidateHost::own_name() const {
   return fmt::format("{}:{}", self.host, self.pid);
 }
 
-FiguresPage serve_figures(const std::string& at, const LeaseFigures& figures, WallTime now, Journal& journal) {
+FiguresPage serve_figures(const std::string& at, std::vector<const LeaseFigures*> figures, WallTime now,
+                          Journal& journal) {
   FiguresPage page;
   if (at.empty()) return page;
-  auto started = MetricsServer::start(at, {&figures});
+  auto started = MetricsServer::start(at, std::move(figures));
   if (started) {
     page.server = std::move(*started);
   } else {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/base/result.h"
 #include "core/journal/journal.h"
@@ -93,6 +94,7 @@ struct FiguresPage {
   bool good = true;
   std::unique_ptr<MetricsServer> server;
 };
-FiguresPage serve_figures(const std::string& at, const LeaseFigures& figures, WallTime now, Journal& journal);
+FiguresPage serve_figures(const std::string& at, std::vector<const LeaseFigures*> figures, WallTime now,
+                          Journal& journal);
 
 }  // namespace bellwether::lead
