@@ -2,7 +2,6 @@
 // node gives it turns (node.h); in a turn all ready coroutines run, and no time passes.
 #pragma once
 
-#include <cstddef>
 #include <memory>
 #include <string>
 #include <utility>

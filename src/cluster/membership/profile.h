@@ -5,7 +5,6 @@
 // Sources: SWIM (Das, Gupta, Motivala, DSN 2002), Lifeguard (Dadgar, Phillips, Currey, arXiv 1707.00788).
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string_view>
 

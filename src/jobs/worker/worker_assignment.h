@@ -9,7 +9,6 @@
 #include <string_view>
 #include <utility>
 #include <variant>
-#include <vector>
 
 #include "cluster/net/peer_links.h"
 #include "core/base/periodic.h"

@@ -3,7 +3,6 @@
 // the epoch.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 

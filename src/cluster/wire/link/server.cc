@@ -1,6 +1,5 @@
 #include "cluster/wire/link/server.h"
 
-#include <algorithm>
 #include <cstring>
 
 #include "cluster/wire/link/stream_io.h"
