@@ -178,10 +178,6 @@ bool Disk::try_lock(Inode& inode, const void* owner) {
   return false;
 }
 
-void Disk::unlock(Inode& inode, const void* owner) {
-  if (inode.locked_by_ == owner) inode.locked_by_ = nullptr;
-}
-
 bool Disk::try_hold(Inode& inode, const void* owner) {
   if (inode.held_by_ == nullptr) inode.held_by_ = owner;
   return inode.held_by_ == owner;

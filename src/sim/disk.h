@@ -83,7 +83,9 @@ class Disk {
   bool held_by_another(const Inode& inode, const void* owner) const;
   // Gives both back.
   void close(Inode& inode, const void* owner);
-  void unlock(Inode& inode, const void* owner);
+  void unlock(Inode& inode, const void* owner) {
+    if (inode.locked_by_ == owner) inode.locked_by_ = nullptr;
+  }
   bool is_at(std::string_view path, const Inode& inode) const;
   // The number of the latest change of any kind. A sync covers the changes that exist when it begins.
   uint64_t last_change() const { return changes_; }

@@ -91,10 +91,6 @@ std::string_view to_string(WorkerState state) {
   return EnumNames<WorkerState>("registering", "healthy", "degraded", "draining", "offline")[state];
 }
 
-void WorkerStates::registered() {
-  if (state_ == WorkerState::kRegistering) state_ = WorkerState::kHealthy;
-}
-
 void WorkerStates::unregistered() {
   if (state_ == WorkerState::kOffline || shutting_down_) return;
   state_ = WorkerState::kRegistering;

@@ -140,7 +140,9 @@ class WorkerStates {
   explicit WorkerStates(WorkerStateSettings settings = {}) : settings_(settings) {}
 
   // A manager has acknowledged the registration; it was lost.
-  void registered();
+  void registered() {
+    if (state_ == WorkerState::kRegistering) state_ = WorkerState::kHealthy;
+  }
   void unregistered();
   // `has_work`: workflows run. Counts while registered.
   void sample(const WorkerSample& sample, bool has_work);

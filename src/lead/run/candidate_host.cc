@@ -109,14 +109,6 @@ void CandidateHost::on_note(bool warning, const std::string& text) {
   }
 }
 
-void CandidateHost::store_answered(Duration took) {
-  if (adaptive_) follow_store(adaptive_->renewed(took));
-}
-
-void CandidateHost::store_failed() {
-  if (adaptive_) follow_store(adaptive_->failed());
-}
-
 // The next renewal carries other times when the store has become slower or quicker.
 void CandidateHost::follow_store(const std::optional<election::LeaseTiming>& timing) {
   if (!timing) return;

@@ -68,8 +68,12 @@ class CandidateHost : public CandidateListener {
   // The highest epoch of the key that was ever seen on this machine; from now on it is kept. Zero without a home.
   runtime::task<Result<election::Epoch>> recall_epoch(std::string key);
   // A renewal was confirmed after this time, or failed.
-  void store_answered(Duration took);
-  void store_failed();
+  void store_answered(Duration took) {
+    if (adaptive_) follow_store(adaptive_->renewed(took));
+  }
+  void store_failed() {
+    if (adaptive_) follow_store(adaptive_->failed());
+  }
   // HOST:PID, where neither the user nor the environment names this process.
   std::string own_name() const;
 

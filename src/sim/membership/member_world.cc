@@ -79,10 +79,6 @@ void MemberWorld::crash(std::size_t index) {
   node.outbox.clear();
 }
 
-void MemberWorld::tell(std::size_t node, const membership::Event& event) {
-  if (running(node)) step(node, event);
-}
-
 void MemberWorld::stall(std::size_t index, Stall kind, Duration span) {
   Node& node = nodes_[index];
   if (!node.kernel) return;
