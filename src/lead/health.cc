@@ -79,10 +79,7 @@ void judge_holder(const LeaseLooks& looks, const Observation& last, WallTime now
 
 }  // namespace
 
-std::string_view to_string(Severity severity) {
-  static constexpr EnumNames<Severity> kNames("note", "warning", "critical");
-  return kNames[severity];
-}
+std::string_view to_string(Severity severity) { return EnumNames<Severity>("note", "warning", "critical")[severity]; }
 
 void judge_lease(const LeaseLooks& looks, WallTime now, const HealthLimits& limits, Findings& out) {
   if (looks.seen.empty()) return;

@@ -39,12 +39,6 @@ void Inode::apply(const Change& change, std::vector<std::byte>& to) {
   std::copy(change.data.begin(), change.data.end(), to.begin() + static_cast<std::ptrdiff_t>(change.offset));
 }
 
-Duration Disk::draw_latency() { return timeline_.prng().between(settings_.latency_min, settings_.latency_max); }
-
-Duration Disk::draw_sync_latency() { return timeline_.prng().between(settings_.sync_min, settings_.sync_max); }
-
-bool Disk::fails(double probability) { return timeline_.prng().chance(probability); }
-
 uint64_t Disk::used() const {
   uint64_t sum = 0;
   for (const auto& [path, inode] : names_) sum += inode->size();
@@ -182,10 +176,6 @@ bool Disk::try_lock(Inode& inode, const void* owner) {
   if (inode.locked_by_ == owner) return true;
   BW_PROBE("sim: a file's lock is not free");
   return false;
-}
-
-void Disk::unlock(Inode& inode, const void* owner) {
-  if (inode.locked_by_ == owner) inode.locked_by_ = nullptr;
 }
 
 bool Disk::try_hold(Inode& inode, const void* owner) {

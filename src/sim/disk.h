@@ -64,8 +64,8 @@ class Disk {
   Disk& operator=(const Disk&) = delete;
 
   DiskSettings& settings() { return settings_; }
-  Duration draw_latency();
-  Duration draw_sync_latency();
+  Duration draw_latency() { return timeline_.prng().between(settings_.latency_min, settings_.latency_max); }
+  Duration draw_sync_latency() { return timeline_.prng().between(settings_.sync_min, settings_.sync_max); }
 
   // The operations at the moment at which they take effect; the runtime adds the waiting.
   Result<std::shared_ptr<Inode>> open(std::string_view path, runtime::OpenOptions options);
@@ -83,7 +83,9 @@ class Disk {
   bool held_by_another(const Inode& inode, const void* owner) const;
   // Gives both back.
   void close(Inode& inode, const void* owner);
-  void unlock(Inode& inode, const void* owner);
+  void unlock(Inode& inode, const void* owner) {
+    if (inode.locked_by_ == owner) inode.locked_by_ = nullptr;
+  }
   bool is_at(std::string_view path, const Inode& inode) const;
   // The number of the latest change of any kind. A sync covers the changes that exist when it begins.
   uint64_t last_change() const { return changes_; }
@@ -107,7 +109,7 @@ class Disk {
   };
   static void apply(const NameChange& change, Names& to);
   void change_name(std::string_view path, std::shared_ptr<Inode> inode, std::string_view old_path);
-  bool fails(double probability);
+  bool fails(double probability) { return timeline_.prng().chance(probability); }
   uint64_t used() const;
   void settle(Inode& inode);
   Inode::Change tear(const Inode& inode, const Inode::Change& change);

@@ -20,10 +20,6 @@ bool is_loopback(runtime::IpAddress address) {
 
 Network::Pair Network::pair(const Node& from, const Node& to) { return {from.index(), to.index()}; }
 
-void Network::set_link(const Node& from, const Node& to, const Link& link) {
-  links_.insert_or_assign(pair(from, to), link);
-}
-
 void Network::block_both_ways(const Node& a, const Node& b) {
   block(a, b);
   block(b, a);

@@ -37,7 +37,7 @@ class Network {
 
   // For all pairs of nodes that have no link of their own.
   void set_links(const Link& link) { common_ = link; }
-  void set_link(const Node& from, const Node& to, const Link& link);
+  void set_link(const Node& from, const Node& to, const Link& link) { links_.insert_or_assign(pair(from, to), link); }
 
   // No packet goes from `from` to `to`; packets on their way are lost. The other direction is not touched.
   void block(const Node& from, const Node& to) { blocked_.insert(pair(from, to)); }

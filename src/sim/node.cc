@@ -240,8 +240,6 @@ void Node::lose_power() {
   disk_.lose_power();
 }
 
-void Node::pause() { paused_ = is_running(); }
-
 void Node::resume() {
   if (!std::exchange(paused_, false)) return;
   if (next_turn_ <= timeline_.now()) BW_PROBE("sim: a process comes late to its turn because it was paused");

@@ -139,7 +139,7 @@ class Node {
   // The machine goes dark: peers get no notice; unsynced data is lost, kept or torn (disk.h).
   void lose_power();
   // The process gets no turns (SIGSTOP) while the kernel goes on; missed events come at once when it may run again.
-  void pause();
+  void pause() { paused_ = is_running(); }
   void resume();
 
   bool has_power() const { return sockets_ != nullptr; }

@@ -50,8 +50,6 @@ void SimRuntime::mark(Source& source) {
   node_.request_turn(timeline_.now());
 }
 
-void SimRuntime::forget(Source& source) { std::erase(marked_, &source); }
-
 void SimRuntime::begin_turn() {
   now_ = node_.clock().monotonic(timeline_.now());
   check(RunQueue::local().empty(), "each process leaves the queue empty for the next");

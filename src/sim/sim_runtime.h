@@ -2,7 +2,6 @@
 // node gives it turns (node.h); in a turn all ready coroutines run, and no time passes.
 #pragma once
 
-#include <cstddef>
 #include <memory>
 #include <string>
 #include <utility>
@@ -62,7 +61,7 @@ class SimRuntime final : public runtime::Runtime {
   friend class Source;
   runtime::task<Status> ask_name_server(std::string name, Cancellation* cancel);
   void mark(Source& source);
-  void forget(Source& source);
+  void forget(Source& source) { std::erase(marked_, &source); }
 
   Node& node_;
   Timeline& timeline_;

@@ -7,7 +7,6 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "core/base/bytes.h"

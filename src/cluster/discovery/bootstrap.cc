@@ -39,8 +39,6 @@ void NameCache::answered(Instant now, const Question& question, std::vector<Host
   keep(question, {std::move(places), now + kept});
 }
 
-void NameCache::failed(Instant now, const Question& question) { keep(question, {{}, now + settings_.negative_ttl}); }
-
 void NameCache::keep(const Question& question, Entry entry) {
   entries_[question] = std::move(entry);
   if (entries_.size() <= kMaxNames) return;
@@ -53,14 +51,10 @@ void NameCache::keep(const Question& question, Entry entry) {
 }
 
 std::string_view to_string(BootstrapState state) {
-  static constexpr EnumNames<BootstrapState> kNames("initial", "resolving", "probing", "backoff", "joined", "failed");
-  return kNames[state];
+  return EnumNames<BootstrapState>("initial", "resolving", "probing", "backoff", "joined", "failed")[state];
 }
 
-std::string_view to_string(Source source) {
-  static constexpr EnumNames<Source> kNames("cache", "seed", "dns", "long ago");
-  return kNames[source];
-}
+std::string_view to_string(Source source) { return EnumNames<Source>("cache", "seed", "dns", "long ago")[source]; }
 
 Bootstrap::Bootstrap(BootstrapSettings settings, Prng prng, Metrics& metrics)
     : settings_(std::move(settings)), prng_(prng), metrics_(metrics), names_(settings_.dns) {
@@ -369,9 +363,6 @@ void PeerCache::evict_expired(WallTime now) {
     forget(peers_.find(by_age_.begin()->second));
   }
 }
-
-std::vector<HostPort> PeerCache::healthy(WallTime now) const { return select(now, true); }
-std::vector<HostPort> PeerCache::stale(WallTime now) const { return select(now, false); }
 
 std::vector<HostPort> PeerCache::select(WallTime now, bool healthy) const {
   std::vector<std::pair<WallTime, HostPort>> found;

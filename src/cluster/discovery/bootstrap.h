@@ -108,7 +108,7 @@ class NameCache {
   const Entry* find(Instant now, const Question& question) const;
   // A TTL of zero or less means the default.
   void answered(Instant now, const Question& question, std::vector<HostPort> places, Duration ttl);
-  void failed(Instant now, const Question& question);
+  void failed(Instant now, const Question& question) { keep(question, {{}, now + settings_.negative_ttl}); }
   std::size_t size() const { return entries_.size(); }
 
  private:
@@ -302,8 +302,8 @@ class PeerCache {
   void evict_expired(WallTime now);
 
   // Those that answered within the TTL, the latest first; and the others.
-  std::vector<HostPort> healthy(WallTime now) const;
-  std::vector<HostPort> stale(WallTime now) const;
+  std::vector<HostPort> healthy(WallTime now) const { return select(now, true); }
+  std::vector<HostPort> stale(WallTime now) const { return select(now, false); }
   std::size_t size() const { return peers_.size(); }
 
   std::string encode() const;

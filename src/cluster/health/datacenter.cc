@@ -31,8 +31,7 @@ const ManagerView* best_informed(const std::vector<ManagerView>& managers) {
 }  // namespace
 
 std::string_view to_string(ManagerState state) {
-  static constexpr EnumNames<ManagerState> kNames("syncing", "active", "draining");
-  return kNames[state];
+  return EnumNames<ManagerState>("syncing", "active", "draining")[state];
 }
 
 bool ManagerStates::look(Instant now, const Sight& sight) {
@@ -46,8 +45,7 @@ bool ManagerStates::look(Instant now, const Sight& sight) {
 }
 
 std::string_view to_string(DatacenterHealth health) {
-  static constexpr EnumNames<DatacenterHealth> kNames("healthy", "busy", "degraded", "unhealthy");
-  return kNames[health];
+  return EnumNames<DatacenterHealth>("healthy", "busy", "degraded", "unhealthy")[health];
 }
 
 DatacenterVerdict judge(const std::vector<ManagerView>& managers) {

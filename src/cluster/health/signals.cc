@@ -22,13 +22,11 @@ std::optional<double> share_done(const Report& report) {
 }  // namespace
 
 std::string_view to_string(Progress progress) {
-  static constexpr EnumNames<Progress> kNames("idle", "normal", "slow", "degraded", "stuck");
-  return kNames[progress];
+  return EnumNames<Progress>("idle", "normal", "slow", "degraded", "stuck")[progress];
 }
 
 std::string_view to_string(Routing routing) {
-  static constexpr EnumNames<Routing> kNames("route", "investigate", "hold", "drain", "evict");
-  return kNames[routing];
+  return EnumNames<Routing>("route", "investigate", "hold", "drain", "evict")[routing];
 }
 
 Report report_of(const WorkerReport& worker) {
@@ -73,16 +71,12 @@ void NodeHealth::reported(Instant now, const Report& report) {
   }
 }
 
-bool NodeHealth::alive(Instant now) const { return now - last_answer_ < settings_.liveness_timeout; }
-
 std::optional<Instant> NodeHealth::stuck_since(Instant now) const {
   if (stuck_since_) return stuck_since_;
   // A process can answer probes while the part of it that reports stands still.
   if (report_.has_work && now >= silent_from()) return silent_from();
   return std::nullopt;
 }
-
-Progress NodeHealth::progress(Instant now) const { return stuck_since(now) ? Progress::kStuck : reported_; }
 
 Routing NodeHealth::routing(Instant now) const {
   if (!alive(now)) return Routing::kEvict;
@@ -94,12 +88,7 @@ Routing NodeHealth::routing(Instant now) const {
 }
 
 std::string_view to_string(WorkerState state) {
-  static constexpr EnumNames<WorkerState> kNames("registering", "healthy", "degraded", "draining", "offline");
-  return kNames[state];
-}
-
-void WorkerStates::registered() {
-  if (state_ == WorkerState::kRegistering) state_ = WorkerState::kHealthy;
+  return EnumNames<WorkerState>("registering", "healthy", "degraded", "draining", "offline")[state];
 }
 
 void WorkerStates::unregistered() {
@@ -179,9 +168,6 @@ bool Probe::tick(Instant now) {
   return true;
 }
 
-void Probe::passed() { count(true); }
-void Probe::failed() { count(false); }
-
 void Probe::count(bool passed) {
   if (!looking_) return;  // too late: it was counted as a failure
   looking_ = false;
@@ -215,8 +201,5 @@ void Probes::startup_result(Instant now, bool passed) {
   liveness_ = Probe(settings_.liveness, true, now, prng_.fork());
   readiness_ = Probe(settings_.readiness, false, now, prng_.fork());
 }
-
-void Probes::liveness_result(bool passed) { passed ? liveness_.passed() : liveness_.failed(); }
-void Probes::readiness_result(bool passed) { passed ? readiness_.passed() : readiness_.failed(); }
 
 }  // namespace bellwether::health

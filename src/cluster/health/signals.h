@@ -77,9 +77,9 @@ class NodeHealth {
   void answered(Instant now);  // a liveness probe
   void reported(Instant now, const Report& report);
 
-  bool alive(Instant now) const;
+  bool alive(Instant now) const { return now - last_answer_ < settings_.liveness_timeout; }
   bool ready() const { return report_.ready; }
-  Progress progress(Instant now) const;
+  Progress progress(Instant now) const { return stuck_since(now) ? Progress::kStuck : reported_; }
   Routing routing(Instant now) const;
 
  private:
@@ -140,7 +140,9 @@ class WorkerStates {
   explicit WorkerStates(WorkerStateSettings settings = {}) : settings_(settings) {}
 
   // A manager has acknowledged the registration; it was lost.
-  void registered();
+  void registered() {
+    if (state_ == WorkerState::kRegistering) state_ = WorkerState::kHealthy;
+  }
   void unregistered();
   // `has_work`: workflows run. Counts while registered.
   void sample(const WorkerSample& sample, bool has_work);
@@ -188,8 +190,8 @@ class Probe {
   // True when it is time to look: then passed() or failed() is to follow within the timeout, or tick() counts a
   // failure.
   bool tick(Instant now);
-  void passed();
-  void failed();
+  void passed() { count(true); }
+  void failed() { count(false); }
 
   Instant next_deadline() const { return looking_ ? look_until_ : next_; }
   bool passes() const { return passes_; }
@@ -227,8 +229,8 @@ class Probes {
   Due tick(Instant now);
   Instant next_deadline() const;
   void startup_result(Instant now, bool passed);
-  void liveness_result(bool passed);
-  void readiness_result(bool passed);
+  void liveness_result(bool passed) { passed ? liveness_.passed() : liveness_.failed(); }
+  void readiness_result(bool passed) { passed ? readiness_.passed() : readiness_.failed(); }
 
   bool started() const { return started_; }
   bool live() const { return started_ ? liveness_.passes() : startup_.passes(); }

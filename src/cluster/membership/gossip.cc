@@ -154,7 +154,7 @@ void Gossip::gossip_round(Effects& out) {
 void Gossip::tell(MemberChange change, NodeIndex node, const Update& update, const Source& source, Effects& out) const {
   out.emplace_back(MemberEvent{change, table_.name(node), table_.endpoint(node), update.incarnation,
                                source.node == update.node && source.node != NodeId() ? Cause::kItself : source.cause,
-                               update.accusers, source.node});
+                               update.accusers});
 }
 
 }  // namespace bellwether::membership

@@ -18,8 +18,7 @@ uint64_t mix(NodeId id, const Member& member) {
 }  // namespace
 
 const char* to_string(MemberState state) {
-  static constexpr EnumNames<MemberState> kNames("unknown", "alive", "suspect", "dead", "left");
-  return kNames[state];
+  return EnumNames<MemberState>("unknown", "alive", "suspect", "dead", "left")[state];
 }
 
 MemberTable::~MemberTable() {

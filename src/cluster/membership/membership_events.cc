@@ -7,27 +7,21 @@
 namespace bellwether::membership {
 
 const char* to_string(MemberChange change) {
-  static constexpr EnumNames<MemberChange> kNames("joined", "suspected", "refuted", "died", "left", "updated",
-                                                  "restarted", "forgotten");
-  return kNames[change];
+  return EnumNames<MemberChange>("joined", "suspected", "refuted", "died", "left", "updated", "restarted",
+                                 "forgotten")[change];
 }
 
 const char* to_string(Cause cause) {
-  static constexpr EnumNames<Cause> kNames("own-probe", "gossip", "sync", "timeout", "proof", "itself", "age");
-  return kNames[cause];
+  return EnumNames<Cause>("own-probe", "gossip", "sync", "timeout", "proof", "itself", "age")[cause];
 }
 
 const char* describe(Cause cause) {
-  static constexpr EnumNames<Cause> kTexts("it did not answer", "another node reported it",
-                                           "another node's list shows it", "it did not answer in time",
-                                           "its process ended", "it said so", "it was gone for a long time");
-  return kTexts[cause];
+  return EnumNames<Cause>("it did not answer", "another node reported it", "another node's list shows it",
+                          "it did not answer in time", "its process ended", "it said so",
+                          "it was gone for a long time")[cause];
 }
 
-const char* to_string(ConflictKind kind) {
-  static constexpr EnumNames<ConflictKind> kNames("name", "address", "id");
-  return kNames[kind];
-}
+const char* to_string(ConflictKind kind) { return EnumNames<ConflictKind>("name", "address", "id")[kind]; }
 
 bool VersionedClock::accept(uint64_t entity, StateVersion version) {
   const auto found = entries_.find(entity);
@@ -43,8 +37,7 @@ StateVersion VersionedClock::last(uint64_t entity) const {
 }
 
 const char* to_string(Degradation level) {
-  static constexpr EnumNames<Degradation> kNames("normal", "elevated", "high", "severe", "critical");
-  return kNames[level];
+  return EnumNames<Degradation>("normal", "elevated", "high", "severe", "critical")[level];
 }
 
 Degradation degradation_of(int score, double lag) {

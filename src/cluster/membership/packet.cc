@@ -23,8 +23,7 @@ std::size_t body_size(const Update& update) {
 }  // namespace
 
 const char* to_string(UpdateKind kind) {
-  static constexpr EnumNames<UpdateKind> kNames("join", "leave", "alive", "suspect", "dead");
-  return kNames[kind];
+  return EnumNames<UpdateKind>("join", "leave", "alive", "suspect", "dead")[kind];
 }
 
 void PacketWriter::fixed(uint64_t value, int width) {

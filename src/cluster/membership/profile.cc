@@ -5,28 +5,8 @@
 
 namespace bellwether::membership {
 
-Figures lan() {
-  Figures f;
-  f.name = "lan";
-  f.probe_interval = Duration::millis(500);
-  f.timeout_min = Duration::millis(150);
-  f.timeout_max = Duration::millis(300);
-  f.verdict_after = Duration::millis(700);
-  f.suspicion_unit = Duration::millis(700);
-  f.gossip_interval = Duration::millis(250);
-  f.gossip_fanout = 2;
-  f.lambda = 3;
-  f.sync_settle = Duration::seconds(4);
-  f.sync_interval = Duration::seconds(10);
-  f.dead_probe_interval = Duration::seconds(5);
-  f.island_interval = Duration::seconds(60);
-  f.tombstone_ttl = Duration::minutes(15);
-  f.guard_limit = Duration::seconds(30);
-  return f;
-}
-
 Figures wan() {
-  Figures f = lan();
+  Figures f;
   f.name = "wan";
   f.probe_interval = Duration::millis(2000);
   f.timeout_min = Duration::millis(500);
@@ -42,7 +22,7 @@ Figures wan() {
 }
 
 Figures local() {
-  Figures f = lan();
+  Figures f;
   f.name = "local";
   f.probe_interval = Duration::millis(250);
   f.timeout_min = Duration::millis(50);
@@ -64,7 +44,7 @@ std::optional<Figures> figures_named(std::string_view name) {
 }
 
 Figures plain_swim() {
-  Figures f = lan();
+  Figures f;
   f.name = "swim";
   f.probe_interval = Duration::seconds(1);
   f.timeout_min = f.timeout_max = Duration::millis(500);

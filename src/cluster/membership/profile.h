@@ -5,7 +5,6 @@
 // Sources: SWIM (Das, Gupta, Motivala, DSN 2002), Lifeguard (Dadgar, Phillips, Currey, arXiv 1707.00788).
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string_view>
 
@@ -25,14 +24,17 @@ struct HealthSteps {
   bool excused_by_nacks = true;
 };
 
+// As it is made: those of a LAN.
 struct Figures {
-  std::string_view name;
+  std::string_view name = "lan";
 
   // --- probing
-  Duration probe_interval;      // between two probes, jittered by a tenth
-  Duration timeout_min;         // bounds of the time that a direct answer gets, between which
-  Duration timeout_max;         // it follows the measured round trips of that member (mean + 4 deviations)
-  Duration verdict_after;       // without any answer, direct or through proxies, the probe fails after this time
+  Duration probe_interval = Duration::millis(500);  // between two probes, jittered by a tenth
+  // Bounds of the time that a direct answer gets, between which it follows the measured round trips of that member
+  // (mean + 4 deviations). Without any answer, direct or through proxies, the probe fails after the third.
+  Duration timeout_min = Duration::millis(150);
+  Duration timeout_max = Duration::millis(300);
+  Duration verdict_after = Duration::millis(700);
   int proxies = 3;              // that are asked to probe for us
   bool nacks = true;            // a proxy that gets no answer says so
   bool watch_successor = true;  // every other probe goes to the next member by id: no member waits long for a probe
@@ -45,33 +47,37 @@ struct Figures {
   HealthSteps health;
 
   // --- suspicion
-  Duration suspicion_unit;          // a suspicion lasts unit·max(1, log10 n) once enough members have confirmed it,
-  double suspicion_max_factor = 6;  // and this many times longer while no member has
-  int confirmations = 3;            // that are enough, beside the first accuser
-  bool nack_testifies = true;       // a proxy without answer is an accuser too
-  bool tell_suspect = true;         // every packet to a suspect says so first (Lifeguard's buddy system)
-  bool tell_at_once = true;         // and so does a separate packet, which it answers with one
-  bool deaf_pause = true;           // time in which we receive nothing counts against no member
+  // A suspicion lasts unit·max(1, log10 n) once enough members have confirmed it, and `suspicion_max_factor` times
+  // longer while no member has.
+  Duration suspicion_unit = Duration::millis(700);
+  double suspicion_max_factor = 6;
+  int confirmations = 3;       // that are enough, beside the first accuser
+  bool nack_testifies = true;  // a proxy without answer is an accuser too
+  bool tell_suspect = true;    // every packet to a suspect says so first (Lifeguard's buddy system)
+  bool tell_at_once = true;    // and so does a separate packet, which it answers with one
+  bool deaf_pause = true;      // time in which we receive nothing counts against no member
 
   // --- gossip
-  Duration gossip_interval;
+  Duration gossip_interval = Duration::millis(250);
   int gossip_fanout = 2;
   int lambda = 3;  // an update is sent λ·⌈log10(n + 1)⌉ times by each
   std::size_t gossip_limit = 4096;
 
   // --- anti-entropy, tombstones, islands
-  Duration sync_settle;          // views that differ although no news came for this time are compared
-  Duration sync_interval;        // but no oftener than this
-  Duration dead_probe_interval;  // a dead member is asked whether it is really dead
-  Duration island_interval;      // seeds and forgotten members are asked whether they form an island to join
-  Duration tombstone_ttl;
-  bool guard = true;     // hold evictions while more than half look failing
-  Duration guard_limit;  // how long a systemic failure holds evictions (suspicions.h), and deafness deaths
+  Duration sync_settle = Duration::seconds(4);     // views that differ although no news came for this time are compared
+  Duration sync_interval = Duration::seconds(10);  // but no oftener than this
+  Duration dead_probe_interval = Duration::seconds(5);  // a dead member is asked whether it is really dead
+  // Seeds and forgotten members are asked whether they form an island to join.
+  Duration island_interval = Duration::seconds(60);
+  Duration tombstone_ttl = Duration::minutes(15);
+  bool guard = true;  // hold evictions while more than half look failing
+  // How long a systemic failure holds evictions (suspicions.h), and deafness deaths.
+  Duration guard_limit = Duration::seconds(30);
 
   std::size_t max_members = 20'000;
 };
 
-Figures lan();
+inline Figures lan() { return {}; }
 Figures wan();
 Figures local();
 std::optional<Figures> figures_named(std::string_view name);

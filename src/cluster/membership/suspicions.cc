@@ -64,10 +64,6 @@ bool Suspicions::confirm(NodeIndex node, const Accusers& accusers) {
   return news;
 }
 
-void Suspicions::end(NodeIndex node) {
-  std::erase_if(suspicions_, [&](const Suspicion& one) { return one.node == node; });
-}
-
 void Suspicions::wait_until(Instant when) {
   if (next_ != Instant::never()) next_ = std::max(next_, when);
 }

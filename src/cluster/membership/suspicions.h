@@ -75,7 +75,9 @@ class Suspicions {
   void begin(NodeIndex node, const Update& update);
   // True: at least one of the accusers is new and shortens the timeout.
   bool confirm(NodeIndex node, const Accusers& accusers);
-  void end(NodeIndex node);
+  void end(NodeIndex node) {
+    std::erase_if(suspicions_, [&](const Suspicion& one) { return one.node == node; });
+  }
   // The accusers of a suspect.
   const Accusers& accusers_of(NodeIndex suspect) const { return suspicions_[find(suspect)].accusers; }
   // Copies of the suspicions whose timeout has passed. The caller ends them.

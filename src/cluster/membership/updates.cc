@@ -70,10 +70,6 @@ bool Refuter::on_ack(const PacketHead& head, const Endpoint& from, Effects& out)
   return true;
 }
 
-void Refuter::check_claim(Effects& out) {
-  if (self_.now >= claimant_.deadline) settle_claim(false, out);
-}
-
 void Refuter::settle_claim(bool answered, Effects& out) {
   const Claimant other = claimant_;
   claimant_ = {};

@@ -21,7 +21,9 @@ class Refuter {
   void hear(const Update& update, const Source& source, Effects& out);
   // Whether it is the answer of the process that claims our name.
   bool on_ack(const PacketHead& head, const Endpoint& from, Effects& out);
-  void check_claim(Effects& out);
+  void check_claim(Effects& out) {
+    if (self_.now >= claimant_.deadline) settle_claim(false, out);
+  }
   Instant wake() const { return claimant_.deadline; }
 
  private:

@@ -52,8 +52,6 @@ void MessageRouter::connect(uint16_t type, Service& service) {
   check(added, "one service a type");
 }
 
-void MessageRouter::disconnect(uint16_t type) { services_.erase(type); }
-
 void MessageRouter::refuse(const link::Connection& connection, wire::Refusal why, const std::string& what) {
   ++(why == wire::Refusal::kUnknownMessage ? unknown_ : refused_);
   const wire::Identity& sender = connection.peer().identity;

@@ -53,7 +53,7 @@ class MessageRouter final : public link::ConnectionHandler {
 
   // `service` gets all messages of this type until it is taken off again. REQUIRES that no other service does.
   void connect(uint16_t type, Service& service);
-  void disconnect(uint16_t type);
+  void disconnect(uint16_t type) { services_.erase(type); }
 
   void on_open(link::Connection& connection) override {
     if (listener_) listener_(connection);

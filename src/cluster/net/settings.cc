@@ -264,6 +264,4 @@ uint64_t Settings::number(std::string_view name) const { return parse_u64(text(n
 
 double Settings::ratio(std::string_view name) const { return ratio_of(text(name)).value_or(0); }
 
-bool Settings::flag(std::string_view name) const { return text(name) == "true"; }
-
 }  // namespace bellwether::cluster

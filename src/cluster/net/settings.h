@@ -56,7 +56,7 @@ class Settings {
   Duration duration(std::string_view name) const;
   uint64_t number(std::string_view name) const;
   double ratio(std::string_view name) const;  // from 0 to 1
-  bool flag(std::string_view name) const;
+  bool flag(std::string_view name) const { return text(name) == "true"; }
 
   const Value& value(std::string_view name) const;
   bool given(std::string_view name) const { return !value(name).texts.empty() && !value(name).texts.front().empty(); }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "cluster/net/node_config.h"
 #include "cluster/node/admin_messages.h"

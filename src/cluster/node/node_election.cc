@@ -149,10 +149,6 @@ void NodeElection::on_peer_state(const std::string& name, const PeerState& state
   }
 }
 
-void NodeElection::set_health(const quorum::LocalHealth& health) {
-  if (leadership_ != nullptr) leadership_->set_health(health);
-}
-
 // --- what the election says ------------------------------------------------------------------------------------------
 
 void NodeElection::on_elected(const election::TermOfOffice& term) {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,7 +36,9 @@ class NodeElection final : public cluster::Leadership::Listener {
   // What membership says.
   void on_member(const membership::MemberEvent& event);
   void on_peer_state(const std::string& name, const PeerState& state);
-  void set_health(const quorum::LocalHealth& health);
+  void set_health(const quorum::LocalHealth& health) {
+    if (leadership_ != nullptr) leadership_->set_health(health);
+  }
 
   // nullptr: it follows the node that says that it leads.
   cluster::Leadership* leadership() { return leadership_.get(); }

@@ -60,13 +60,8 @@ std::optional<PeerState> read_state(std::string_view bytes) {
 quorum::LocalHealth health_of(membership::Degradation level, int score, bool ready) {
   quorum::LocalHealth health;
   health.score = static_cast<uint8_t>(std::min(std::max(score, 0), 8));
-  switch (level) {
-    case membership::Degradation::kNormal: health.load = quorum::Load::kNormal; break;
-    case membership::Degradation::kElevated: health.load = quorum::Load::kElevated; break;
-    case membership::Degradation::kHigh: health.load = quorum::Load::kHigh; break;
-    case membership::Degradation::kSevere: health.load = quorum::Load::kSevere; break;
-    case membership::Degradation::kCritical: health.load = quorum::Load::kCritical; break;
-  }
+  static_assert(static_cast<int>(quorum::Load::kCritical) == static_cast<int>(membership::Degradation::kCritical));
+  health.load = static_cast<quorum::Load>(level);
   health.ready = ready;
   return health;
 }

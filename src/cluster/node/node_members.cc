@@ -364,8 +364,6 @@ void NodeMembers::hear(const membership::GuardChanged& guard) {
            {{"holding", int64_t{guard.holding}}});
 }
 
-void NodeMembers::on_nobody_found(const std::string& text) { log_.note(true, text); }
-
 void NodeMembers::on_refused(const cluster::PeerAddress& peer) {
   BW_PROBE("node: a process is proven to have ended");
   const auto known = find(peer.name);

@@ -155,7 +155,7 @@ class NodeMembers final {
   const std::map<std::string, uint64_t>& changes() const { return changes_; }
 
  private:
-  void on_nobody_found(const std::string& text);
+  void on_nobody_found(const std::string& text) { log_.note(true, text); }
   void on_news(const cluster::MembershipNews& news);
   void hear(const membership::MemberEvent& event);
   void hear(const membership::StateArrived& arrived);

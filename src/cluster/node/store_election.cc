@@ -251,10 +251,6 @@ bool StoreElection::leads(Instant now) const {
   return candidate_ != nullptr && candidate_->elector().holds() && candidate_->elector().term_ends() > now;
 }
 
-void StoreElection::work_stopped() {
-  if (candidate_ != nullptr) candidate_->work_stopped();
-}
-
 void StoreElection::set_health(const quorum::LocalHealth& health) {
   unfit_ = unfit(health);
   review();

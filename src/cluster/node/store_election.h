@@ -70,7 +70,9 @@ class StoreElection final : public cluster::Leadership, public lead::CandidateLi
   runtime::task<void> run(runtime::Cancellation* cancel) override;
   bool leads(Instant now) const override;
   Duration stop_grace() const override { return settings_.timing.stop_grace; }
-  void work_stopped() override;
+  void work_stopped() override {
+    if (candidate_ != nullptr) candidate_->work_stopped();
+  }
   void set_health(const quorum::LocalHealth& health) override;
   void suspect(const std::string&) override {}  // only the store ends a lease
   Status hand_over(const std::string& cause, const std::string& heir) override;

@@ -29,9 +29,8 @@ bool is_permitted(MemberId from, const Ask& ask) {
 }  // namespace
 
 const char* to_string(Verdict verdict) {
-  static constexpr EnumNames<Verdict> kNames("granted", "there is a newer claim", "the job is held under a lease",
-                                             "unavailable");
-  return kNames[verdict];
+  return EnumNames<Verdict>("granted", "there is a newer claim", "the job is held under a lease",
+                            "unavailable")[verdict];
 }
 
 void JobAcceptor::step(Instant now, const AcceptorEvent& event, AcceptorEffects& out) {

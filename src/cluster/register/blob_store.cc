@@ -245,8 +245,6 @@ void BlobStore::supersede(const BlobKey& key, Version than, bool any_writer) {
   }
 }
 
-void BlobStore::discard(const Upload& upload) { garbage_.push_back(upload.slot); }
-
 // --- the end of jobs -------------------------------------------------------------------------------------------------
 
 bool BlobStore::known(const std::string& job) const {

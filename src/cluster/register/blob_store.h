@@ -145,7 +145,7 @@ class BlobStore {
   Answer make_room(Instant now, const BlobKey& key, const BlobHead& head);
   Decision complete(const BlobKey& key, Upload& upload);
   void supersede(const BlobKey& key, Version than, bool any_writer);
-  void discard(const Upload& upload);
+  void discard(const Upload& upload) { garbage_.push_back(upload.slot); }
   std::map<UploadKey, Upload>::iterator first_upload(const BlobKey& key) { return uploads_.lower_bound({key, {}}); }
   void committed(const Commit& commit, bool durable);
   void dropped(const KeepDrop& drop, bool durable);

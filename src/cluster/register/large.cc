@@ -36,9 +36,8 @@ bool fits(const BlobHead& head, std::size_t index, std::string_view piece) {
 }
 
 const char* to_string(Verdict verdict) {
-  static constexpr EnumNames<Verdict> kNames("kept", "wanted", "nothing", "newer", "fenced", "dropped", "busy",
-                                             "unable", "another set of replicas");
-  return kNames[verdict];
+  return EnumNames<Verdict>("kept", "wanted", "nothing", "newer", "fenced", "dropped", "busy", "unable",
+                            "another set of replicas")[verdict];
 }
 
 }  // namespace bellwether::blobs

@@ -9,7 +9,6 @@
 // its predecessor's writes; so the new owner has read all that its predecessor knew to be kept.
 #pragma once
 
-#include <array>
 #include <compare>
 #include <cstdint>
 #include <optional>

@@ -7,7 +7,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "cluster/register/blob_store.h"
 #include "cluster/replication/replica_disk.h"

@@ -11,7 +11,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "cluster/register/blob_store.h"
 #include "cluster/replication/lines.h"

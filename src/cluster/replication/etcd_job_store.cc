@@ -236,8 +236,6 @@ store::WebWatch::Word EtcdJobStore::hear(std::string_view line) {
 
 // --- leases that are no longer needed --------------------------------------------------------------------------------
 
-void EtcdJobStore::abandon(uint64_t lease) { revokes_.spawn(revoke(this, lease)); }
-
 task<void> EtcdJobStore::revoke(EtcdJobStore* self, uint64_t lease) {
   runtime::Cancellation* const cancel = self->revokes_.cancellation();
   const Instant over = self->runtime_.read_clock() + self->settings_.lease;

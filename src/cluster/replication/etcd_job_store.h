@@ -114,7 +114,7 @@ class EtcdJobStore final : public JobStore, private store::WebWatch::Source {
   void begin_to_watch();
   static runtime::task<void> watch(EtcdJobStore* self);
   // Ends a lease, and all that is bound to it, with repeated tries; gives up when the lease is over by itself.
-  void abandon(uint64_t lease);
+  void abandon(uint64_t lease) { revokes_.spawn(revoke(this, lease)); }
   static runtime::task<void> revoke(EtcdJobStore* self, uint64_t lease);
 
   runtime::Runtime& runtime_;

@@ -82,10 +82,6 @@ ReplicaIds Lines::replica_ids() const {
   return ids;
 }
 
-void Lines::restore(const ReplicaSet& set) {
-  if (set_.number == 0 && set.number == 0 && set != set_) adopt(set);
-}
-
 void Lines::hear(const ReplicaSet& set) {
   if (set.number <= std::max(set_.number, heard_.number)) return;
   heard_ = set;

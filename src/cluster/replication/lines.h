@@ -76,7 +76,9 @@ class Lines final : public cluster::Service {
   // Another node has this set. A newer set replaces that of this node once the replicas here have it on their disks.
   void hear(const ReplicaSet& set);
   // Set number 0 as the disk of this node has it. It takes precedence over the settings.
-  void restore(const ReplicaSet& set);
+  void restore(const ReplicaSet& set) {
+    if (set_.number == 0 && set.number == 0 && set != set_) adopt(set);
+  }
   // Signalled when a newer set has replaced that of this node, or could not.
   runtime::Condition& set_changed() { return set_changed_; }
   // The reason why the replicas of this node cannot say yet what they have; empty: they can.

@@ -1,6 +1,5 @@
 #include "cluster/replication/register_replica.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "cluster/register/small.h"

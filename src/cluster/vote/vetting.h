@@ -2,7 +2,6 @@
 // and who is heard.
 #pragma once
 
-#include <cstddef>
 #include <map>
 #include <optional>
 #include <string>

@@ -108,8 +108,7 @@ template const Message& message_of<vote::Record>();
 namespace bellwether::cluster {
 
 std::string_view to_string(KeyProgress::Stage stage) {
-  static constexpr EnumNames<KeyProgress::Stage> kNames("collecting", "ready", "failed");
-  return kNames[stage];
+  return EnumNames<KeyProgress::Stage>("collecting", "ready", "failed")[stage];
 }
 
 }  // namespace bellwether::cluster
@@ -168,9 +167,7 @@ struct Sealed {
 };
 
 std::string_view name_of(VoteSeal::About about) {
-  static constexpr EnumNames<VoteSeal::About> kNames("bellwether-vote-1\n", "bellwether-key-share-1\n",
-                                                     "bellwether-context-1\n");
-  return kNames[about];
+  return EnumNames<VoteSeal::About>("bellwether-vote-1\n", "bellwether-key-share-1\n", "bellwether-context-1\n")[about];
 }
 
 }  // namespace

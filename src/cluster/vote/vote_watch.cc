@@ -91,8 +91,7 @@ void ElectionLengths::add(Duration span) {
 }
 
 std::string_view to_string(Unheard unheard) {
-  static constexpr EnumNames<Unheard> kNames("not_signed", "unreadable", "impostor");
-  return kNames[unheard];
+  return EnumNames<Unheard>("not_signed", "unreadable", "impostor")[unheard];
 }
 
 VoteWatch::VoteWatch(std::map<vote::NodeId, std::string> names, vote::NodeId self) : names_(std::move(names)) {
@@ -104,10 +103,6 @@ VoteWatch::VoteWatch(std::map<vote::NodeId, std::string> names, vote::NodeId sel
 std::string VoteWatch::name_of(vote::NodeId node) const {
   const auto found = names_.find(node);
   return found == names_.end() ? std::string() : found->second;
-}
-
-void VoteWatch::election_began(Instant now, vote::Term term, vote::Trigger trigger) {
-  election_ = Election{term, trigger, now};
 }
 
 void VoteWatch::election_ended(Instant now, vote::Term term, bool elected, std::optional<double> participation) {

@@ -24,7 +24,7 @@ class VoteWatch {
   // `names`: of all members, `self` among them.
   VoteWatch(std::map<vote::NodeId, std::string> names, vote::NodeId self);
 
-  void election_began(Instant now, vote::Term term, vote::Trigger trigger);
+  void election_began(Instant now, vote::Term term, vote::Trigger trigger) { election_ = Election{term, trigger, now}; }
   // An election that has not begun here is not counted. `participation`: the share of members whose vote was heard.
   void election_ended(Instant now, vote::Term term, bool elected, std::optional<double> participation);
   // `to`: kNobody is all.

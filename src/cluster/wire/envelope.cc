@@ -139,8 +139,6 @@ Refusal ReplayGuard::take(const EnvelopeHeader& header) {
   return remember(header.sender, header.session).window.take(header.number);
 }
 
-void ReplayGuard::introduce(uint64_t sender, const SessionId& session) { remember(sender, session); }
-
 ReplayGuard::Sender& ReplayGuard::remember(uint64_t sender, const SessionId& session) {
   const auto found = senders_.find(sender);
   if (found != senders_.end() && found->second.session == session) {

@@ -118,7 +118,7 @@ class ReplayGuard {
   // Decides on an authentic one, and remembers it. kUnproven: its sender needs the tag.
   Refusal take(const EnvelopeHeader& header);
   // A connection's handshake has shown that `sender` is there now, with this session.
-  void introduce(uint64_t sender, const SessionId& session);
+  void introduce(uint64_t sender, const SessionId& session) { remember(sender, session); }
 
   // The tag that a first datagram of a session must carry. Never 0.
   uint64_t tag() const { return tag_; }

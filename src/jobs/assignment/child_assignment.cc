@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "core/base/check.h"
+#include "core/base/enum_names.h"
 #include "core/runtime/event.h"
 #include "jobs/assignment/assignment_order.h"
 #include "jobs/assignment/assignment_process.h"
@@ -248,18 +249,8 @@ std::unique_ptr<AssignmentProcess> ChildAssignments::start(ChildOrder order, Ass
 }
 
 std::string_view to_string(AssignmentEnd::How how) {
-  switch (how) {
-    case AssignmentEnd::How::kCompleted: return "completed";
-    case AssignmentEnd::How::kStopped: return "stopped";
-    case AssignmentEnd::How::kAborted: return "aborted";
-    case AssignmentEnd::How::kTimedOut: return "timed out";
-    case AssignmentEnd::How::kFenced: return "fenced";
-    case AssignmentEnd::How::kNotPrepared: return "not prepared";
-    case AssignmentEnd::How::kCrashed: return "crashed";
-    case AssignmentEnd::How::kKilled: return "killed";
-    case AssignmentEnd::How::kLost: return "lost";
-  }
-  return "?";
+  return EnumNames<AssignmentEnd::How>("completed", "stopped", "aborted", "timed out", "fenced", "not prepared",
+                                       "crashed", "killed", "lost")[how];
 }
 
 }  // namespace bellwether::node

@@ -232,10 +232,6 @@ void Engine::turn_down(const Wish& wish) {
              wish);
 }
 
-void Engine::stop_all() {
-  for (const std::shared_ptr<Following>& one : followings_) one->stop();
-}
-
 task<void> Engine::answer(Engine* self, std::shared_ptr<Question> question) {
   const Instant deadline = self->runtime_->read_clock() + question->patience;
   auto got = co_await self->client_->ask(std::move(question->message), deadline, self->scope_->cancellation());

@@ -81,7 +81,9 @@ class Engine final : public std::enable_shared_from_this<Engine> {
   void attend();
   void carry_out(const Wish& wish);
   void turn_down(const Wish& wish);
-  void stop_all();
+  void stop_all() {
+    for (const std::shared_ptr<Following>& one : followings_) one->stop();
+  }
   static runtime::task<void> answer(Engine* self, std::shared_ptr<Question> question);
   static runtime::task<void> keep_following(Engine* self, std::shared_ptr<Following> following);
 

@@ -10,9 +10,8 @@
 namespace bellwether::client {
 
 std::string_view to_string(Code code) {
-  static constexpr EnumNames<Code> kNames("invalid", "scenario", "not_found", "conflict", "refused", "unreachable",
-                                          "unavailable", "unconfirmed", "timeout", "in_callback", "closed");
-  return kNames[code];
+  return EnumNames<Code>("invalid", "scenario", "not_found", "conflict", "refused", "unreachable", "unavailable",
+                         "unconfirmed", "timeout", "in_callback", "closed")[code];
 }
 
 }  // namespace bellwether::client

@@ -1,7 +1,6 @@
 // Converts the answers of the cluster to the types of the client library (bellwether/client.h). Pure.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -1,18 +1,13 @@
 #include "jobs/dispatch/assignment.h"
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 
 #include "core/base/encoding.h"
+#include "core/base/enum_names.h"
 
 namespace bellwether::dispatch {
 namespace {
-
-constexpr std::array<std::string_view, kAssignmentOutcomes> kOutcomes{"completed", "stopped",   "aborted",  "failed",
-                                                                      "crashed",   "killed",    "isolated", "overtime",
-                                                                      "left",      "timed out", "evicted",  "lost"};
-constexpr std::array<std::string_view, kAssignmentPhases> kPhases{"preparing", "ready", "running", "ended"};
 
 bool is_id(std::string_view text) {
   const auto good = [](char c) {
@@ -35,8 +30,13 @@ std::vector<uint32_t> parts_of(const PartRange& range) {
   return parts;
 }
 
-std::string_view to_string(AssignmentOutcome outcome) { return kOutcomes.at(static_cast<std::size_t>(outcome)); }
-std::string_view to_string(AssignmentPhase phase) { return kPhases.at(static_cast<std::size_t>(phase)); }
+std::string_view to_string(AssignmentOutcome outcome) {
+  return EnumNames<AssignmentOutcome>("completed", "stopped", "aborted", "failed", "crashed", "killed", "isolated",
+                                      "overtime", "left", "timed out", "evicted", "lost")[outcome];
+}
+std::string_view to_string(AssignmentPhase phase) {
+  return EnumNames<AssignmentPhase>("preparing", "ready", "running", "ended")[phase];
+}
 
 Duration reading_time(const std::vector<FileRef>& files) {
   constexpr uint64_t kBytesASecond = 50 << 20;

@@ -129,8 +129,6 @@ Instant JobBook::clock_of(uint16_t workflow) const {
   return *zero + seconds(record.workflows[workflow].base_second);
 }
 
-Duration JobBook::elapsed(Instant now) const { return zero && now > *zero ? now - *zero : Duration::zero(); }
-
 // By the clock of the run.
 Instant JobBook::end_of_last() const {
   Instant last = *zero;

@@ -177,7 +177,7 @@ struct JobBook {
   // The time on this clock at which the workflow's clock began.
   Instant clock_of(uint16_t workflow) const;
   Instant moment(uint64_t second) const { return *zero + seconds(second); }
-  Duration elapsed(Instant now) const;
+  Duration elapsed(Instant now) const { return zero && now > *zero ? now - *zero : Duration::zero(); }
   // The end of the last assignment that has ended.
   Instant end_of_last() const;
   // When its owner stopped it; at the latest the planned end of its workflow.

@@ -1,7 +1,6 @@
 #include "jobs/dispatch/job_groups.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "core/base/probe.h"
 #include "core/base/units.h"

@@ -1,21 +1,15 @@
 #include "jobs/dispatch/job_record.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
 
+#include "core/base/enum_names.h"
 #include "load/plan/sequence.h"
 
 namespace bellwether::dispatch {
 namespace {
-
-constexpr std::array<std::string_view, kJobStates> kJobNames{"submitted",  "queued",     "dispatching", "running",
-                                                             "completing", "cancelling", "completed",   "partial",
-                                                             "failed",     "cancelled",  "timed_out"};
-constexpr std::array<std::string_view, kWorkflowStates> kWorkflowNames{
-    "pending", "assigned", "running", "retrying", "completed", "failed", "cancelled", "timed_out", "skipped"};
 
 using Followers = uint16_t;  // a bit for each state
 
@@ -67,9 +61,6 @@ bool may_become(JobState from, JobState to) { return (after(from) >> static_cast
 bool may_become(WorkflowState from, WorkflowState to) { return (after(from) >> static_cast<unsigned>(to) & 1) != 0; }
 
 namespace {
-
-constexpr std::array<std::string_view, kAssignmentStates> kStates{"offered",  "ready", "running",
-                                                                  "stopping", "ended", "gone"};
 
 bool is_span(Duration span) { return span >= Duration::zero() && span <= kLongestSpan; }
 bool is_moment(WallTime at) { return at.unix_ns >= 0 && at <= kLatestTime; }
@@ -173,7 +164,9 @@ JobSpec spec_of(const plan::Plan& plan) {
   return spec;
 }
 
-std::string_view to_string(AssignmentState state) { return kStates.at(static_cast<std::size_t>(state)); }
+std::string_view to_string(AssignmentState state) {
+  return EnumNames<AssignmentState>("offered", "ready", "running", "stopping", "ended", "gone")[state];
+}
 
 Status check_record(const JobRecord& record) {
   if (!is_job_id(record.id)) return fail(Errc::kInvalid, "the record of a job with an invalid id");
@@ -208,8 +201,14 @@ std::string how_lost(const AssignmentRecord& assignment) {
 
 namespace bellwether::client {
 
-std::string_view to_string(JobState state) { return dispatch::kJobNames.at(static_cast<std::size_t>(state)); }
-std::string_view to_string(WorkflowState state) { return dispatch::kWorkflowNames.at(static_cast<std::size_t>(state)); }
+std::string_view to_string(JobState state) {
+  return EnumNames<JobState>("submitted", "queued", "dispatching", "running", "completing", "cancelling", "completed",
+                             "partial", "failed", "cancelled", "timed_out")[state];
+}
+std::string_view to_string(WorkflowState state) {
+  return EnumNames<WorkflowState>("pending", "assigned", "running", "retrying", "completed", "failed", "cancelled",
+                                  "timed_out", "skipped")[state];
+}
 bool has_ended(JobState state) { return dispatch::after(state) == 0; }
 bool has_ended(WorkflowState state) { return dispatch::after(state) == 0; }
 

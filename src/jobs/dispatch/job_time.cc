@@ -227,6 +227,4 @@ void JobTeardown::look(Instant now, JobEffects& out) {
   }
 }
 
-Instant JobTeardown::end() const { return since_ && awaits() ? *since_ + rules_.teardown_limit : Instant::never(); }
-
 }  // namespace bellwether::dispatch

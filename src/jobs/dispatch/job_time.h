@@ -63,7 +63,7 @@ class JobTeardown {
   // The job is stopped, none of its load runs any more, and the teardown is allowed.
   bool may_begin() const;
   void look(Instant now, JobEffects& out);
-  Instant end() const;
+  Instant end() const { return since_ && awaits() ? *since_ + rules_.teardown_limit : Instant::never(); }
 
  private:
   std::string what_runs() const;

@@ -457,9 +457,8 @@ struct Refusal {
 };
 inline constexpr std::size_t kRefusalKinds = 9;
 inline std::string_view to_string(Refusal::Kind kind) {
-  static constexpr EnumNames<Refusal::Kind> kNames("not_owner", "not_leader", "stale", "busy", "unknown", "broken",
-                                                   "invalid", "unavailable", "conflict");
-  return kNames[kind];
+  return EnumNames<Refusal::Kind>("not_owner", "not_leader", "stale", "busy", "unknown", "broken", "invalid",
+                                  "unavailable", "conflict")[kind];
 }
 inline Refusal refusal(Refusal::Kind kind, std::string why, Duration again_after = Duration::zero()) {
   Refusal out;

@@ -49,8 +49,6 @@ task<dispatch::Response> ManagerFiles::fetch(dispatch::FetchFile message) {
   co_return dispatch::FileChunk{std::move(*bytes)};
 }
 
-void ManagerFiles::need(const FileRef& file) { copies_of(file).by_job = true; }
-
 ManagerFiles::Copies& ManagerFiles::copies_of(const FileRef& file) {
   const auto [at, is_new] = copies_.try_emplace(file.sha256);
   at->second.needed = runtime_.now();

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <map>
-#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -34,7 +33,7 @@ class ManagerFiles {
   runtime::task<dispatch::Response> fetch(dispatch::FetchFile message);
 
   // A live job of this manager needs it. Again every few seconds.
-  void need(const FileRef& file);
+  void need(const FileRef& file) { copies_of(file).by_job = true; }
   // Whether a majority of the managers that keep jobs has each of these; else kNotFound, which says which does not.
   Status kept(const std::vector<FileRef>& files);
   // Ends all its coroutines. Before it is destroyed.

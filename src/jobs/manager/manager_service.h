@@ -14,7 +14,6 @@
 #include <set>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "cluster/health/datacenter.h"
 #include "cluster/health/signals.h"

@@ -8,10 +8,6 @@
 
 namespace bellwether::node {
 
-void LiveBoard::set_zero(Instant zero) {
-  if (!windows_) zero_ = zero;
-}
-
 metrics::LiveWindows& LiveBoard::windows(Instant now) {
   if (!windows_) windows_.emplace(zero_.value_or(now));
   return *windows_;
@@ -64,10 +60,6 @@ dispatch::LiveSum LiveBoard::sum(Instant now) const {
   return out;
 }
 
-void LiveBoard::advance(Instant now) {
-  if (windows_ && !finished_) windows_->advance(now);
-}
-
 dispatch::LiveNews LiveBoard::news(Instant now, uint64_t change) const {
   dispatch::LiveNews out;
   out.total = sum(now);
@@ -114,10 +106,6 @@ constexpr std::size_t kMaxNewsBytes = std::size_t{512} << 10;
 
 void Watchers::respond(link::Connection& connection, wire::RequestId id, const dispatch::Response& response) const {
   node::respond(parts_.router, connection, id, response);
-}
-
-void Watchers::changed() {
-  if (due_ == Instant::never()) due_ = parts_.runtime.now() + parts_.pause;
 }
 
 // --- the job and its totals ------------------------------------------------------------------------------------------

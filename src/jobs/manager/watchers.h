@@ -28,7 +28,9 @@ namespace bellwether::node {
 class LiveBoard {
  public:
   // Second zero of the run, from which windows count. Has no effect after the first assignment.
-  void set_zero(Instant zero);
+  void set_zero(Instant zero) {
+    if (!windows_) zero_ = zero;
+  }
   // Its counters begin at zero. An assignment without this call began earlier.
   void begins(Instant now, dispatch::AssignmentId assignment);
   // Counters of message `number`, collected then (on this clock). Numbers grow within a life of a worker, and an
@@ -46,7 +48,9 @@ class LiveBoard {
   uint64_t version() const { return version_; }
 
   // Closes the windows that are over.
-  void advance(Instant now);
+  void advance(Instant now) {
+    if (windows_ && !finished_) windows_->advance(now);
+  }
   Instant next_close() const { return windows_ ? windows_->next_close() : Instant::never(); }
   // Grows with each window that is closed or amended; zero before the first.
   uint64_t change() const { return windows_ ? windows_->change() : 0; }
@@ -92,7 +96,9 @@ class Watchers {
   void watch(link::Connection& connection, wire::RequestId id, const dispatch::WatchLive& message);
   void forget(const link::Connection& connection);
   // News: watchers get it together with more of it after the pause, or now.
-  void changed();
+  void changed() {
+    if (due_ == Instant::never()) due_ = parts_.runtime.now() + parts_.pause;
+  }
   void changed_now() { due_ = parts_.runtime.now(); }
   // REQUIRES a running assignment of the job. True, once until answer(): some watchers wait for counters.
   bool heard(Instant collected, uint64_t number, const dispatch::LiveMessage::Assignment& told);

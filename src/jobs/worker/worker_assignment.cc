@@ -156,20 +156,8 @@ void WorkerAssignment::hand_over(const dispatch::kernel_effect::HandOver& over) 
   if (process_ != nullptr) process_->hand_over(over.at);
 }
 
-void WorkerAssignment::scale(uint32_t vus) {
-  if (process_ != nullptr) process_->scale(vus);
-}
-
 void WorkerAssignment::stop(dispatch::StopHow how) {
   if (process_ != nullptr) process_->stop(how == dispatch::StopHow::kGraceful);
-}
-
-void WorkerAssignment::kill() {
-  if (process_ != nullptr) process_->kill();
-}
-
-void WorkerAssignment::save() {
-  if (process_ != nullptr) process_->save();
 }
 
 // Its progress: the part that is done of all that was done and is under way. Iterations to come are unknown.

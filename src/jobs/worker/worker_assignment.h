@@ -9,7 +9,6 @@
 #include <string_view>
 #include <utility>
 #include <variant>
-#include <vector>
 
 #include "cluster/net/peer_links.h"
 #include "core/base/periodic.h"
@@ -106,10 +105,16 @@ class WorkerAssignment final : public std::enable_shared_from_this<WorkerAssignm
   void permit(Instant until);
   void begin(const dispatch::kernel_effect::Begin& begin);
   void hand_over(const dispatch::kernel_effect::HandOver& over);
-  void scale(uint32_t vus);
+  void scale(uint32_t vus) {
+    if (process_ != nullptr) process_->scale(vus);
+  }
   void stop(dispatch::StopHow how);
-  void kill();
-  void save();
+  void kill() {
+    if (process_ != nullptr) process_->kill();
+  }
+  void save() {
+    if (process_ != nullptr) process_->save();
+  }
   // Asks the owner for more time, once.
   static runtime::task<void> ask_for_time(std::shared_ptr<WorkerAssignment> self, Duration left,
                                           resilience::ExtensionRequest::Reason reason);

@@ -1,7 +1,6 @@
 #include "lead/agents/agent_registry.h"
 
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 
 #include "core/base/encoding.h"

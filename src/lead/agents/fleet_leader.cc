@@ -332,7 +332,7 @@ int run_fleet_leader(runtime::EpollRuntime& runtime, const FleetOptions& options
   Journal journal(options.verbosity, options.json, "agents lead");
   if (!journal.open_audit(runtime.wall_now(), options.audit_file)) return kExitWrong;
   FleetLeader leader(runtime, options, journal);
-  const FiguresPage page = serve_figures(options.metrics_at, leader.figures(), runtime.wall_now(), journal);
+  const FiguresPage page = serve_figures(options.metrics_at, {&leader.figures()}, runtime.wall_now(), journal);
   if (!page.good) return kExitWrong;
   return runtime.run(leader.run());
 }

@@ -1,7 +1,6 @@
 #include "lead/agents/task_queue.h"
 
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 
 #include "core/base/encoding.h"

@@ -197,8 +197,7 @@ template const Message& message_of<ContextMessage>();
 namespace bellwether::cluster {
 
 std::string_view to_string(OutcomeAnswer::State state) {
-  static constexpr EnumNames<OutcomeAnswer::State> kNames("unknown", "queued", "active", "completed", "failed");
-  return kNames[state];
+  return EnumNames<OutcomeAnswer::State>("unknown", "queued", "active", "completed", "failed")[state];
 }
 
 Result<ContextQuestion> decode_context_question(std::string_view bytes) {

@@ -30,10 +30,6 @@ void ContextRegister::ask(Wish wish) {
   wished_.set();
 }
 
-void ContextRegister::stop_what_is_under_way() {
-  if (under_way_ != nullptr) under_way_->cancel();
-}
-
 void ContextRegister::on_lost(const jobs::LostJob& lost) {
   driver_.tell(RegisterLost{lost.why + (lost.owner.empty() ? "" : fmt::format("; '{}' has it", lost.owner))});
 }
@@ -114,10 +110,6 @@ blobs::BlobKey key_of(RequestId id, const char* kind) {
 
 // --- jobs ------------------------------------------------------------------------------------------------------------
 
-void ContextJobs::set_term_end(Instant end) {
-  if (manager_ != nullptr) manager_->set_term_end(end);
-}
-
 task<JobEnded> ContextJobs::run(RunJob wish, bool stops) {
   const RequestId id = wish.request.id;
   const AttemptFence fence = wish.fence;
@@ -153,14 +145,6 @@ void ContextJobs::ended(const JobEnded& end) {
 void ContextJobs::cancel(const CancelJob& wish) {
   const auto job = jobs_.find({wish.id, wish.fence});
   if (job != jobs_.end()) (wish.kill ? job->second.kill : job->second.stop).cancel();
-}
-
-void ContextJobs::stop_all() {
-  for (auto& [key, job] : jobs_) job.stop.cancel();
-}
-
-void ContextJobs::kill_all() {
-  for (auto& [key, job] : jobs_) job.kill.cancel();
 }
 
 task<void> ContextJobs::wait_for_none(Instant deadline) {

@@ -46,7 +46,9 @@ class ContextRegister final : private jobs::JobHandle::Listener {
 
  private:
   void on_lost(const jobs::LostJob& lost) override;
-  void stop_what_is_under_way();
+  void stop_what_is_under_way() {
+    if (under_way_ != nullptr) under_way_->cancel();
+  }
   runtime::task<void> carry_out(context_lead::TakeRegister wish, Instant asked, runtime::Cancellation* cancel);
   runtime::task<void> carry_out(context_lead::WriteRegister wish, Instant asked, runtime::Cancellation* cancel);
   runtime::task<void> carry_out(context_lead::ReleaseRegister wish, Instant asked, runtime::Cancellation* cancel);
@@ -102,15 +104,21 @@ class ContextJobs {
   // Before the first run().
   void set_manager(std::unique_ptr<ContextManager> manager) { manager_ = std::move(manager); }
   const ContextManager* manager() const { return manager_.get(); }
-  void set_term_end(Instant end);
+  void set_term_end(Instant end) {
+    if (manager_ != nullptr) manager_->set_term_end(end);
+  }
 
   // Until nothing of the attempt is left; then ended() is to be called. A result is kept before its request counts as
   // done. `stops`: the work is to stop already.
   runtime::task<context_lead::JobEnded> run(context_lead::RunJob wish, bool stops);
   void ended(const context_lead::JobEnded& end);
   void cancel(const context_lead::CancelJob& wish);
-  void stop_all();
-  void kill_all();
+  void stop_all() {
+    for (auto& [key, job] : jobs_) job.stop.cancel();
+  }
+  void kill_all() {
+    for (auto& [key, job] : jobs_) job.kill.cancel();
+  }
   bool none() const { return jobs_.empty(); }
   runtime::task<void> wait_for_none(Instant deadline);
   std::vector<ContextView::Job> view() const;

@@ -338,10 +338,7 @@ runtime::task<DrillReport> Drill::run() {
 
 }  // namespace
 
-const char* to_string(DrillFault fault) {
-  static constexpr EnumNames<DrillFault> kNames("kill", "pause", "cut", "command");
-  return kNames[fault];
-}
+const char* to_string(DrillFault fault) { return EnumNames<DrillFault>("kill", "pause", "cut", "command")[fault]; }
 
 bool DrillReport::within() const {
   return std::all_of(rounds.begin(), rounds.end(),

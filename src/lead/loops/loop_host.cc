@@ -271,17 +271,12 @@ runtime::task<int> LoopHost::run() {
     journal_.error(runtime_.wall_now(), ready.error().message);
     co_return kExitWrong;
   }
-  std::unique_ptr<MetricsServer> metrics;
-  if (!options_.metrics_at.empty()) {
-    std::vector<const LeaseFigures*> figures;
-    for (const auto& loop : loops_) figures.push_back(&loop->figures);
-    auto started = MetricsServer::start(options_.metrics_at, std::move(figures));
-    if (!started) {
-      journal_.error(runtime_.wall_now(), "--metrics: " + started.error().message);
-      co_return kExitWrong;
-    }
-    metrics = std::move(*started);
-    journal_.detail(runtime_.wall_now(), fmt::format("metrics at http://{}/metrics", metrics->where()));
+  std::vector<const LeaseFigures*> figures;
+  for (const auto& loop : loops_) figures.push_back(&loop->figures);
+  const FiguresPage page = serve_figures(options_.metrics_at, std::move(figures), runtime_.wall_now(), journal_);
+  if (!page.good) co_return kExitWrong;
+  if (page.server) {
+    journal_.detail(runtime_.wall_now(), fmt::format("metrics at http://{}/metrics", page.server->where()));
   }
   runtime::Scope helpers;
   {

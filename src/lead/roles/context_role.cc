@@ -101,20 +101,8 @@ task<void> ContextRole::wind_up(Instant deadline, runtime::Cancellation*) {
 
 // --- events of the election ------------------------------------------------------------------------------------------
 
-void ContextRole::on_elected(const election::TermOfOffice& term) {
-  if (driver_ != nullptr) driver_->on_elected(term);
-}
-
 void ContextRole::on_renewed(Instant ends, Duration) {
   if (driver_ != nullptr) driver_->on_renewed(ends);
-}
-
-void ContextRole::on_drain(const std::string& cause) {
-  if (driver_ != nullptr) driver_->on_drain(cause);
-}
-
-void ContextRole::on_term_ended(const election::TermEnded& ended) {
-  if (driver_ != nullptr) driver_->on_term_ended(ended);
 }
 
 void ContextRole::on_leader_changed(const std::string& leader, election::Term term, const std::string&) {

@@ -48,10 +48,16 @@ class ContextRole final : public NodeRole {
   runtime::task<void> run(runtime::Cancellation* cancel) override;
   runtime::task<void> wind_up(Instant deadline, runtime::Cancellation* cancel) override;
   bool works_while_leading() const override { return driver_ != nullptr; }
-  void on_elected(const election::TermOfOffice& term) override;
+  void on_elected(const election::TermOfOffice& term) override {
+    if (driver_ != nullptr) driver_->on_elected(term);
+  }
   void on_renewed(Instant ends, Duration took) override;
-  void on_drain(const std::string& cause) override;
-  void on_term_ended(const election::TermEnded& ended) override;
+  void on_drain(const std::string& cause) override {
+    if (driver_ != nullptr) driver_->on_drain(cause);
+  }
+  void on_term_ended(const election::TermEnded& ended) override {
+    if (driver_ != nullptr) driver_->on_term_ended(ended);
+  }
   void on_leader_changed(const std::string& leader, election::Term term, const std::string& evidence) override;
   std::optional<double> context_fitness() const override;
   std::vector<Figure> figures() const override;

@@ -162,10 +162,6 @@ void GroupCampaign::on_renewed(Instant ends, Duration took) {
   weigh();
 }
 
-void GroupCampaign::on_drain(const std::string& cause) {
-  if (in_office_) listener_->on_drain(cause);
-}
-
 void GroupCampaign::on_term_ended(const election::TermEnded& ended) {
   if (std::exchange(in_office_, false)) listener_->on_term_ended(ended);
 }

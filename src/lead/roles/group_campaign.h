@@ -3,7 +3,6 @@
 // the epoch.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 
@@ -39,7 +38,9 @@ class GroupCampaign final : public lead::Campaign {
   void on_taking_part(cluster::Leadership* election);
   void on_elected(const election::TermOfOffice& term);
   void on_renewed(Instant ends, Duration took);
-  void on_drain(const std::string& cause);
+  void on_drain(const std::string& cause) {
+    if (in_office_) listener_->on_drain(cause);
+  }
   void on_term_ended(const election::TermEnded& ended);
   void on_leader_changed(const std::string& leader, election::Term term, const std::string& evidence);
   // After the end of a term, by the election.

@@ -53,10 +53,6 @@ void KeyRole::on_renewed(Instant ends, Duration) {
 
 void KeyRole::on_drain(const std::string&) { stop(); }
 
-void KeyRole::on_term_ended(const election::TermEnded& ended) {
-  if (ended.work_runs) stop();
-}
-
 // REQUIRES that nothing of the command runs: the election hands a key out only after that report.
 void KeyRole::on_admin_key(const election::TermOfOffice& term, secret::SecretBytes key) {
   if (ending_) return;

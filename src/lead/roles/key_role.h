@@ -28,7 +28,9 @@ class KeyRole final : public NodeRole {
   bool works_while_leading() const override { return true; }
   void on_renewed(Instant ends, Duration took) override;
   void on_drain(const std::string& cause) override;
-  void on_term_ended(const election::TermEnded& ended) override;
+  void on_term_ended(const election::TermEnded& ended) override {
+    if (ended.work_runs) stop();
+  }
   bool takes_admin_key() const override { return true; }
   void on_admin_key(const election::TermOfOffice& term, secret::SecretBytes key) override;
 

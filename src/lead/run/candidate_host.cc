@@ -109,14 +109,6 @@ void CandidateHost::on_note(bool warning, const std::string& text) {
   }
 }
 
-void CandidateHost::store_answered(Duration took) {
-  if (adaptive_) follow_store(adaptive_->renewed(took));
-}
-
-void CandidateHost::store_failed() {
-  if (adaptive_) follow_store(adaptive_->failed());
-}
-
 // The next renewal carries other times when the store has become slower or quicker.
 void CandidateHost::follow_store(const std::optional<election::LeaseTiming>& timing) {
   if (!timing) return;
@@ -130,10 +122,11 @@ std::string CandidateHost::own_name() const {
   return fmt::format("{}:{}", self.host, self.pid);
 }
 
-FiguresPage serve_figures(const std::string& at, const LeaseFigures& figures, WallTime now, Journal& journal) {
+FiguresPage serve_figures(const std::string& at, std::vector<const LeaseFigures*> figures, WallTime now,
+                          Journal& journal) {
   FiguresPage page;
   if (at.empty()) return page;
-  auto started = MetricsServer::start(at, {&figures});
+  auto started = MetricsServer::start(at, std::move(figures));
   if (started) {
     page.server = std::move(*started);
   } else {

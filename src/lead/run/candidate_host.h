@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/base/result.h"
 #include "core/journal/journal.h"
@@ -67,8 +68,12 @@ class CandidateHost : public CandidateListener {
   // The highest epoch of the key that was ever seen on this machine; from now on it is kept. Zero without a home.
   runtime::task<Result<election::Epoch>> recall_epoch(std::string key);
   // A renewal was confirmed after this time, or failed.
-  void store_answered(Duration took);
-  void store_failed();
+  void store_answered(Duration took) {
+    if (adaptive_) follow_store(adaptive_->renewed(took));
+  }
+  void store_failed() {
+    if (adaptive_) follow_store(adaptive_->failed());
+  }
   // HOST:PID, where neither the user nor the environment names this process.
   std::string own_name() const;
 
@@ -93,6 +98,7 @@ struct FiguresPage {
   bool good = true;
   std::unique_ptr<MetricsServer> server;
 };
-FiguresPage serve_figures(const std::string& at, const LeaseFigures& figures, WallTime now, Journal& journal);
+FiguresPage serve_figures(const std::string& at, std::vector<const LeaseFigures*> figures, WallTime now,
+                          Journal& journal);
 
 }  // namespace bellwether::lead

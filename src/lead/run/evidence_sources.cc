@@ -31,8 +31,6 @@ bool EvidenceSources::wanted(const LeadOptions& options) {
   return options.progress_within || !options.health_command.empty() || !options.disk_probe.empty();
 }
 
-Duration EvidenceSources::disk_limit() const { return options_.timing.renew_deadline; }
-
 void EvidenceSources::require(election::Evidence& evidence) const {
   if (options_.progress_within) evidence.require(EvidenceKind::kWork, *options_.progress_within);
   if (!options_.health_command.empty()) evidence.require(EvidenceKind::kCommand, options_.health_every * 3);

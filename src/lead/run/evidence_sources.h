@@ -40,7 +40,7 @@ class EvidenceSources {
   runtime::task<void> watch_disk(EvidenceTaker taker, runtime::Cancellation* cancel);
   runtime::task<std::string> ask_health(runtime::Cancellation* cancel);
   runtime::task<Status> write_probe();
-  Duration disk_limit() const;
+  Duration disk_limit() const { return options_.timing.renew_deadline; }
 
   runtime::Runtime& runtime_;
   const LeadOptions& options_;

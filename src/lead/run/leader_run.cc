@@ -299,7 +299,7 @@ runtime::task<int> LeaderRun::run() {
 int run_leader(runtime::EpollRuntime& runtime, const LeadOptions& options, Journal& journal, Campaign& campaign) {
   if (!journal.open_audit(runtime.wall_now(), options.audit_file)) return kExitWrong;
   LeaderRun run(runtime, options, journal, campaign);
-  const FiguresPage page = serve_figures(options.metrics_at, run.figures(), runtime.wall_now(), journal);
+  const FiguresPage page = serve_figures(options.metrics_at, {&run.figures()}, runtime.wall_now(), journal);
   if (!page.good) return kExitWrong;
   return runtime.run(run.run());
 }

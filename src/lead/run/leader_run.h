@@ -3,7 +3,6 @@
 // and a journal.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>

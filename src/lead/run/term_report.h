@@ -1,7 +1,6 @@
 // The reports of `bellwether lead` about its key: lines and audit, hooks, and figures. It decides nothing.
 #pragma once
 
-#include <cstddef>
 #include <deque>
 #include <string>
 #include <utility>

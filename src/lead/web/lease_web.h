@@ -2,7 +2,6 @@
 // answered side by side and guarded (core/web/http_server.h).
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <memory>
-#include <string>
 
 #include "cluster/node/node_roles.h"
 #include "cluster/vote/vote_driver.h"

@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "core/base/units.h"
@@ -127,6 +128,15 @@ class KernelWorld : public FaultyWorld {
     if (!m.up) return;
     if (!m.paused) return self().step(m, event);
     if (m.missed.size() < kMaxMissed) m.missed.push_back(event);
+  }
+  // The effects of a step.
+  template <class Effects>
+  void carry_out(Member& m, const Effects& effects) {
+    const auto carry = [&](const auto& one) {
+      expect_evidence(one);
+      self().on(m, one);
+    };
+    for (const auto& effect : effects) std::visit(carry, effect);
   }
   // `wake`: by its own clock.
   void set_wake(Member& m, Instant wake) {

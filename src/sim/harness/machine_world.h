@@ -4,7 +4,6 @@
 
 #include <array>
 #include <set>
-#include <string>
 
 #include "sim/harness/faulty_world.h"
 #include "sim/world.h"

@@ -131,14 +131,7 @@ struct LeadershipWorld : KernelWorld<LeadershipKernel> {
     ++events_;
     election::Effects effects;
     c.elector->step(c.clock.local(now()), event, effects);
-    for (const election::Effect& effect : effects) {
-      std::visit(
-          [&](const auto& one) {
-            expect_evidence(one);
-            on(c, one);
-          },
-          effect);
-    }
+    carry_out(c, effects);
     set_wake(c, c.elector->wake());
   }
   bool leads(const Candidate& c) const {

@@ -134,10 +134,6 @@ void StoreModel::crash(Prng& prng, Instant now) {
 
 // --- etcd: a queue of claims, each bound to a lease that the server ends ---------------------------------------------
 
-void StoreModel::expire_claims(Instant now) {
-  std::erase_if(queue_, [&](const Claim& claim) { return claim.expires <= now; });
-}
-
 Observation StoreModel::look_queue(uint32_t who, const std::string& token, Instant now) {
   expire_claims(now);
   const auto own =

@@ -84,7 +84,9 @@ class StoreModel {
   election::Observation look_queue(uint32_t who, const std::string& token, Instant now);
   election::WriteOutcome act_queue(uint32_t who, const election::WriteRequest& request, Instant now);
   void apply(const election::WriteRequest& request);
-  void expire_claims(Instant now);
+  void expire_claims(Instant now) {
+    std::erase_if(queue_, [&](const Claim& claim) { return claim.expires <= now; });
+  }
   uint64_t clock_epoch(Instant now) const;
 
   Mechanism mechanism_;

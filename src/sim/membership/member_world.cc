@@ -79,10 +79,6 @@ void MemberWorld::crash(std::size_t index) {
   node.outbox.clear();
 }
 
-void MemberWorld::tell(std::size_t node, const membership::Event& event) {
-  if (running(node)) step(node, event);
-}
-
 void MemberWorld::stall(std::size_t index, Stall kind, Duration span) {
   Node& node = nodes_[index];
   if (!node.kernel) return;
@@ -96,8 +92,6 @@ void MemberWorld::cut(std::size_t from, std::size_t to, bool cut) {
   for (auto& row : cuts_) row.resize(nodes_.size());
   cuts_[from][to] = cut ? 1 : 0;
 }
-
-void MemberWorld::heal_links() { cuts_.clear(); }
 
 bool MemberWorld::is_cut(std::size_t from, std::size_t to) const {
   return from < cuts_.size() && to < cuts_[from].size() && cuts_[from][to] != 0;

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <optional>
 #include <queue>
 #include <string>
 #include <vector>
@@ -58,10 +57,12 @@ class MemberWorld {
   // All nodes at once, each knowing all: how a large world begins.
   void start_all_acquainted();
   void crash(std::size_t node);
-  void tell(std::size_t node, const membership::Event& event);
+  void tell(std::size_t node, const membership::Event& event) {
+    if (running(node)) step(node, event);
+  }
   void stall(std::size_t node, Stall kind, Duration span);
   void cut(std::size_t from, std::size_t to, bool cut);  // one direction
-  void heal_links();
+  void heal_links() { cuts_.clear(); }
   void set_loss(double loss) { settings_.loss = loss; }
   void set_clock_rate(std::size_t node, double rate) { nodes_[node].rate = rate; }
 

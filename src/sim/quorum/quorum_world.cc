@@ -101,14 +101,7 @@ struct QuorumWorld final : ElectedGroup<QuorumKernel> {
     m.elector->step(m.clock.local(now()), event, effects);
     if (!led_before) expect_terms_respected(*m.elector, event, before, leader_before);
     if (m.elector->term() < before) fail("I7: a term goes back");
-    for (const quorum::Effect& effect : effects) {
-      std::visit(
-          [&](const auto& one) {
-            expect_evidence(one);
-            on(m, one);
-          },
-          effect);
-    }
+    carry_out(m, effects);
     set_wake(m, m.elector->wake());
   }
   void expect_terms_respected(const quorum::QuorumElector& elector, const quorum::Event& event, quorum::Term before,

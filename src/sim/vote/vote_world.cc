@@ -135,14 +135,7 @@ struct VoteWorld final : ElectedGroup<VoteKernel> {
     if (!started && (record.term < before.term || record.promised < before.promised) && !record.lost) {
       fail("I7: a term goes back");
     }
-    for (const vote::Effect& effect : effects) {
-      std::visit(
-          [&](const auto& one) {
-            expect_evidence(one);
-            on(m, one);
-          },
-          effect);
-    }
+    carry_out(m, effects);
     set_wake(m, m.elector->wake());
   }
   bool takes_part(const VoteMember& m) const { return !m.elector->follows_only(); }

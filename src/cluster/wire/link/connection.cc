@@ -165,10 +165,6 @@ void Connection::say_goodbye() {
   wake_writer();
 }
 
-void Connection::wake_writer() {
-  if (!blocked_) to_write_.set();
-}
-
 task<void> Connection::write_on() {
   while (!ended_) {
     flush();

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "cluster/wire/frame.h"
@@ -87,7 +86,9 @@ class Connection {
   void take_frames();
   void take_frame(MutableBytes frame);
   void dispatch(const wire::Inbound& inbound);
-  void wake_writer();
+  void wake_writer() {
+    if (!blocked_) to_write_.set();
+  }
   void watch_time();
   void on_time();
   void fail_requests();

@@ -8,11 +8,9 @@
 // another node: messages that matter name their addressee.
 #pragma once
 
-#include <array>
 #include <map>
 #include <memory>
 #include <optional>
-#include <string>
 #include <unordered_map>
 #include <vector>
 

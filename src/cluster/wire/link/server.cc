@@ -1,6 +1,5 @@
 #include "cluster/wire/link/server.h"
 
-#include <algorithm>
 #include <cstring>
 
 #include "cluster/wire/link/stream_io.h"
@@ -56,8 +55,6 @@ Result<std::unique_ptr<Server>> Server::listen(runtime::Runtime& runtime, runtim
   return std::unique_ptr<Server>(
       new Server(runtime, std::move(settings), keyring, handler, refusals, std::move(listener)));
 }
-
-std::vector<Connection*> Server::connections() const { return {connections_.begin(), connections_.end()}; }
 
 task<void> Server::serve(Cancellation* cancel) {
   runtime::Scope scope(cancel);

@@ -42,7 +42,7 @@ class Server {
 
   std::size_t strangers();
   // The open connections. Views until the next turn of the loop.
-  std::vector<Connection*> connections() const;
+  std::vector<Connection*> connections() const { return {connections_.begin(), connections_.end()}; }
   uint64_t probes() const { return probes_; }
 
  private:

@@ -1,6 +1,5 @@
 #include "jobs/dispatch/codec/job_record_codec.h"
 
-#include <algorithm>
 #include <functional>
 #include <map>
 #include <set>
