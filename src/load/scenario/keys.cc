@@ -177,7 +177,6 @@ constexpr Value kEnv[] = {{.form = Form::kNamed, .elements = kScalar, .names = k
 constexpr Value kWorkflows[] = {
     {.form = Form::kNamed, .range = {1, kMaxWorkflows}, .elements = kMapOf<kWorkflow>, .names = kStepNames}};
 
-// In the order of MetricKind.
 constexpr std::string_view kMetricKinds[] = {"counter", "gauge", "rate", "trend"};
 constexpr Value kMetricOf[] = {{.form = Form::kChoice, .choices = kMetricKinds}, {.form = Form::kMap, .map = &kMetric}};
 constexpr Value kMetrics[] = {

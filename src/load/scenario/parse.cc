@@ -247,7 +247,7 @@ void put_load(const Overrides& overrides, Workflow& workflow) {
     for (const NewLoad::Stage& stage : load.stages) rising.stages.push_back({stage.duration, stage.target});
     workflow.executor = std::move(rising);
   } else if (!load.stages.empty()) {
-    RampingVus course{.start_vus = overrides.vus.value_or(1), .stages = {}, .graceful_ramp_down = {}, .pacing = {}};
+    RampingVus course{.start_vus = overrides.vus.value_or(1), .stages = {}, .pacing = {}};
     for (const NewLoad::Stage& stage : load.stages) {
       course.stages.push_back({stage.duration, static_cast<uint32_t>(std::min<double>(stage.target, kMaxVus))});
     }

@@ -205,7 +205,7 @@ std::optional<Delay> read_pacing(const Section& section) {
 RampingVus read_ramping_vus(const Section& section) {
   RampingVus out;
   out.start_vus = static_cast<uint32_t>(section.whole("start_vus").value_or(1));
-  out.graceful_ramp_down = section.duration("graceful_ramp_down");
+  out.graceful_ramp_down = section.duration("graceful_ramp_down").value_or(out.graceful_ramp_down);
   out.pacing = read_pacing(section);
   read_stages(section, [&](const Section& stage, const Node&, Duration duration) {
     const auto target = stage.whole("target");
@@ -303,7 +303,7 @@ ExternallyControlled read_external(const Section& section) {
   // k6 writes 0 for a workflow that only a command ends.
   out.duration = section.duration("duration");
   if (out.duration && *out.duration <= Duration::zero()) out.duration.reset();
-  out.graceful_ramp_down = section.duration("graceful_ramp_down");
+  out.graceful_ramp_down = section.duration("graceful_ramp_down").value_or(out.graceful_ramp_down);
   out.pacing = read_pacing(section);
   if (const Node* node = section.find("max_vus"); node != nullptr && most && out.vus_most < out.vus) {
     section.reading().diagnostics.add(node->place(),

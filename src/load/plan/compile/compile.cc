@@ -15,17 +15,6 @@ using scenario::in_quotes;
 
 static_assert(scenario::kMaxProvides == kMaxProvided && scenario::kMaxLists == kMaxLists);
 
-Priority priority_of(scenario::Priority priority) {
-  switch (priority) {
-    case scenario::Priority::kAuto: return Priority::kAuto;
-    case scenario::Priority::kLow: return Priority::kLow;
-    case scenario::Priority::kNormal: return Priority::kNormal;
-    case scenario::Priority::kHigh: return Priority::kHigh;
-    case scenario::Priority::kExclusive: return Priority::kExclusive;
-  }
-  return Priority::kAuto;
-}
-
 // The entry that provides this name for workflow `to`.
 const scenario::Provide* find(const scenario::Workflow& maker, std::string_view to, std::string_view name) {
   const auto at = std::find_if(maker.provides.begin(), maker.provides.end(), [&](const scenario::Provide& one) {
@@ -159,47 +148,16 @@ void compile_dependencies(const scenario::Scenario& source, const Dag& order, sc
   Dependencies dependencies(source, order, reading, plan);
   for (std::size_t w = 0; w < source.workflows.size(); ++w) {
     plan.workflows[w].depends = order.after(w);
-    plan.workflows[w].priority = priority_of(source.workflows[w].priority);
+    plan.workflows[w].priority = source.workflows[w].priority;
     dependencies.provides(w);
     dependencies.uses(w);
   }
 }
 
-OnError on_error_of(scenario::OnError on_error) {
-  switch (on_error) {
-    case scenario::OnError::kContinue: return OnError::kContinue;
-    case scenario::OnError::kEndIteration: return OnError::kEndIteration;
-    case scenario::OnError::kEndVu: return OnError::kEndVu;
-    case scenario::OnError::kAbort: return OnError::kAbort;
-    case scenario::OnError::kSkip: return OnError::kSkip;
-  }
-  return {};
-}
-
-OnLoss on_loss_of(scenario::OnLoss on_loss) {
-  switch (on_loss) {
-    case scenario::OnLoss::kInconclusive: return OnLoss::kInconclusive;
-    case scenario::OnLoss::kPass: return OnLoss::kPass;
-    case scenario::OnLoss::kFail: return OnLoss::kFail;
-  }
-  return {};
-}
-
-ArrivalUsers users_of(const scenario::ArrivalUsers& users) {
-  return {
-      .preallocated = users.preallocated, .most = users.most, .wait_max = users.wait_max, .rebalance = users.rebalance};
-}
-
 struct ExecutorOf {
-  Executor operator()(const scenario::Once&) const { return Once{}; }
-  Executor operator()(const scenario::ConstantVus& one) const {
-    return ConstantVus{.vus = one.vus, .duration = one.duration, .pacing = one.pacing};
-  }
-  Executor operator()(const scenario::RampingVus& one) const {
-    RampingVus out{.start_vus = one.start_vus, .stages = {}, .pacing = one.pacing};
-    for (const scenario::VuStage& stage : one.stages) out.stages.push_back({stage.duration, stage.target});
-    out.graceful_ramp_down = one.graceful_ramp_down.value_or(out.graceful_ramp_down);
-    return out;
+  template <class Same>
+  Executor operator()(const Same& one) const {
+    return one;
   }
   Executor operator()(const scenario::Iterations& one) const {
     Iterations out{.vus = one.vus, .iterations = one.iterations, .shared = one.shared};
@@ -207,20 +165,15 @@ struct ExecutorOf {
     return out;
   }
   Executor operator()(const scenario::ConstantArrivalRate& one) const {
-    return ArrivalRate{{{one.rate_per_s, one.rate_per_s, one.duration}}, users_of(one.users)};
+    return ArrivalRate{{{one.rate_per_s, one.rate_per_s, one.duration}}, one.users};
   }
   Executor operator()(const scenario::RampingArrivalRate& one) const {
-    ArrivalRate out{{}, users_of(one.users)};
+    ArrivalRate out{{}, one.users};
     double rate = one.start_per_s;
     for (const scenario::RateStage& stage : one.stages) {
       out.stages.push_back({rate, stage.target_per_s, stage.duration});
       rate = stage.target_per_s;
     }
-    return out;
-  }
-  Executor operator()(const scenario::ExternallyControlled& one) const {
-    ExternallyControlled out{.vus = one.vus, .vus_most = one.vus_most, .duration = one.duration, .pacing = one.pacing};
-    out.graceful_ramp_down = one.graceful_ramp_down.value_or(out.graceful_ramp_down);
     return out;
   }
 };
@@ -230,11 +183,7 @@ void compile_executor(const scenario::Workflow& source, Workflow& out) {
   out.start_time = source.start_time;
   out.graceful_stop = source.graceful_stop.value_or(out.graceful_stop);
   out.timeout = source.timeout;
-  switch (source.on_overtime) {
-    case scenario::OnOvertime::kKill: out.on_overtime = OnOvertime::kKill; break;
-    case scenario::OnOvertime::kPause: out.on_overtime = OnOvertime::kPause; break;
-    case scenario::OnOvertime::kNotify: out.on_overtime = OnOvertime::kNotify; break;
-  }
+  out.on_overtime = source.on_overtime;
 }
 
 // The step's own win over those of the steps that hold it, these over those of the workflow, and these over those of
@@ -363,7 +312,7 @@ void compile_step(const scenario::Step& source, Scope& scope, std::size_t index,
   compile_records(source, afterwards, compiling, plan, out);
   compile_group(source.name.mark, compiling.reading, plan, workflow, out);
   out.think = source.think;
-  out.on_error = on_error_of(source.on_error);
+  out.on_error = source.on_error;
 }
 
 void compile_workflow(const scenario::Workflow& source, Compiling& compiling, Plan& plan, Workflow& out) {
@@ -412,7 +361,7 @@ Plan compile(const scenario::Scenario& source, const scenario::Sources& sources,
   Compiling compiling{.source = source, .sources = sources, .reading = reading};
   Plan plan;
   plan.name = source.name;
-  plan.on_loss = on_loss_of(source.on_loss);
+  plan.on_loss = source.on_loss;
   plan.timeout = source.timeout;
   for (const auto& [key, value] : source.tags) plan.tags.push_back({key, value});
   for (const scenario::Pair& pair : source.http.hosts) {
