@@ -91,8 +91,8 @@ Result<std::vector<Opened>> open_all(const ResultsCompareArguments& given) {
 std::vector<std::string> common_steps(const std::vector<Opened>& runs) {
   std::vector<std::string> names;
   for (const plan::StepInfo& step : runs.back().plan.steps) {
-    const bool everywhere = step.measured && std::all_of(runs.begin(), runs.end(), [&](const Opened& run) {
-                              return std::any_of(run.plan.steps.begin(), run.plan.steps.end(), [&](const auto& other) {
+    const bool everywhere = step.measured && std::ranges::all_of(runs, [&](const Opened& run) {
+                              return std::ranges::any_of(run.plan.steps, [&](const auto& other) {
                                 return other.name == step.name && other.measured;
                               });
                             });

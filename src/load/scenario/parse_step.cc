@@ -225,8 +225,7 @@ void parse_place(const Section& section, const Block* block, Step& step) {
 void parse_step(const Node& node, std::optional<uint16_t> holder, Workflow& workflow, Reading& reading) {
   const std::string& name = node.key;
   const auto index = static_cast<uint16_t>(workflow.steps.size());
-  const bool is_twice = std::any_of(workflow.steps.begin(), workflow.steps.end(),
-                                    [&](const Step& other) { return other.name.text == name; });
+  const bool is_twice = std::ranges::any_of(workflow.steps, [&](const Step& other) { return other.name.text == name; });
   Step& step = workflow.steps.emplace_back();
   step.name = {name, node.key_mark};
   step.holder = holder;

@@ -105,9 +105,7 @@ enum class Executor : unsigned char {
 };
 constexpr Range kVusRange{.low = 1, .high = kMaxVus};
 
-bool has_http(const Workflow& workflow) {
-  return std::any_of(workflow.steps.begin(), workflow.steps.end(), is_test_step);
-}
+bool has_http(const Workflow& workflow) { return std::ranges::any_of(workflow.steps, is_test_step); }
 
 const Kind& kind_of(Executor executor) { return maps::kWorkflow.kinds[static_cast<std::size_t>(executor)]; }
 
@@ -116,7 +114,7 @@ bool has(Names names, std::string_view name) { return std::find(names.begin(), n
 // Those that only some executors read.
 bool is_of_executors(std::string_view key) {
   const auto& kinds = maps::kWorkflow.kinds;
-  return std::any_of(kinds.begin(), kinds.end(), [&](const Kind& kind) { return has(kind.keys, key); });
+  return std::ranges::any_of(kinds, [&](const Kind& kind) { return has(kind.keys, key); });
 }
 
 void refuse_all_but(const Section& section, Names read, const std::string& why) {

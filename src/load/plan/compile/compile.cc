@@ -17,14 +17,13 @@ static_assert(scenario::kMaxProvides == kMaxProvided && scenario::kMaxLists == k
 
 // The entry that provides this name for workflow `to`.
 const scenario::Provide* find(const scenario::Workflow& maker, std::string_view to, std::string_view name) {
-  const auto at = std::find_if(maker.provides.begin(), maker.provides.end(), [&](const scenario::Provide& one) {
-    return one.to.text == to && one.name.text == name;
-  });
+  const auto at = std::ranges::find_if(
+      maker.provides, [&](const scenario::Provide& one) { return one.to.text == to && one.name.text == name; });
   return at == maker.provides.end() ? nullptr : &*at;
 }
 bool takes(const scenario::Workflow& user, std::string_view from, std::string_view name) {
-  return std::any_of(user.uses.begin(), user.uses.end(),
-                     [&](const scenario::Use& one) { return one.from.text == from && one.name.text == name; });
+  return std::ranges::any_of(user.uses,
+                             [&](const scenario::Use& one) { return one.from.text == from && one.name.text == name; });
 }
 
 class Dependencies {
@@ -126,8 +125,8 @@ class Dependencies {
                                {.message = in_quotes(use.name.text) + " is already the name of a value in 'env'",
                                 .hint = "choose another name"});
     }
-    const auto first = std::find_if(workflow.uses.begin(), workflow.uses.end(),
-                                    [&](const scenario::Use& other) { return other.name.text == use.name.text; });
+    const auto first = std::ranges::find_if(
+        workflow.uses, [&](const scenario::Use& other) { return other.name.text == use.name.text; });
     if (&*first == &use) return;
     reading_.diagnostics.add(
         use.name.mark,
@@ -192,7 +191,7 @@ std::vector<Tag> tags_of(const std::vector<Tag>& of_run, const scenario::Workflo
                          const scenario::Step& step) {
   std::vector<Tag> out;
   const auto add = [&out](const Tag& tag) {
-    const bool known = std::any_of(out.begin(), out.end(), [&](const Tag& one) { return one.key == tag.key; });
+    const bool known = std::ranges::any_of(out, [&](const Tag& one) { return one.key == tag.key; });
     if (!known) out.push_back(tag);
   };
   const auto take = [&](const std::vector<scenario::Pair>& tags) {
@@ -255,7 +254,7 @@ void name_steps(const scenario::Workflow& source, uint16_t workflow, std::size_t
                             .facts = facts_of(step, name)});
       StepInfo& info = plan.steps.back();
       const auto is_name = [](const Tag& tag) { return tag.key == "name"; };
-      if (std::any_of(info.tags.begin(), info.tags.end(), is_name)) std::erase_if(info.facts, is_name);
+      if (std::ranges::any_of(info.tags, is_name)) std::erase_if(info.facts, is_name);
     };
     add(step.name.text);
     name_groups(step, plan.steps.back().tags, own_metrics, diagnostics, plan);

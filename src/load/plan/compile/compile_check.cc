@@ -296,7 +296,7 @@ Extract compile_extract(const scenario::Extraction& extraction, SlotId slot, sce
 void compile_metrics(const scenario::Scenario& source, scenario::Reading& reading, Plan& plan) {
   for (const scenario::Metric& metric : source.metrics) {
     const auto same = [&](const Metric& one) { return one.name == metric.name.text; };
-    if (metric.name.text == kGroupDuration || std::any_of(metrics().begin(), metrics().end(), same)) {
+    if (metric.name.text == kGroupDuration || std::ranges::any_of(metrics(), same)) {
       reading.diagnostics.add(metric.name.mark, {.message = in_quotes(metric.name.text) + " is a metric of every run",
                                                  .hint = "choose another name"});
     }
@@ -348,13 +348,13 @@ void compile_records(const scenario::Step& source, TemplateMaker& templates, Com
 
 void compile_group(scenario::Mark mark, scenario::Reading& reading, Plan& plan, Workflow& workflow, Step& step) {
   const std::vector<Tag>& tags = plan.steps[step.id].tags;
-  const auto tag = std::find_if(tags.begin(), tags.end(), [](const Tag& one) { return one.key == "group"; });
+  const auto tag = std::ranges::find_if(tags, [](const Tag& one) { return one.key == "group"; });
   if (tag == tags.end() || std::holds_alternative<Block>(step.work)) return;
-  const auto metric = std::find_if(plan.metrics.begin(), plan.metrics.end(),
-                                   [&](const CustomMetric& one) { return one.name == group_metric(tag->value); }) -
+  const auto metric = std::ranges::find_if(
+                          plan.metrics, [&](const CustomMetric& one) { return one.name == group_metric(tag->value); }) -
                       plan.metrics.begin();
-  auto known = std::find_if(workflow.groups.begin(), workflow.groups.end(),
-                            [&](uint16_t series) { return plan.series[series].metric == metric; });
+  auto known =
+      std::ranges::find_if(workflow.groups, [&](uint16_t series) { return plan.series[series].metric == metric; });
   if (known == workflow.groups.end()) {
     if (!has_room(1, mark, plan, reading)) return;
     known = workflow.groups.insert(known, series_of(static_cast<std::size_t>(metric), step.id, plan));

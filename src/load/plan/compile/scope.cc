@@ -100,7 +100,7 @@ void Scope::declare(const scenario::Text& name, std::size_t step) {
 }
 
 const Use* Scope::find_use(std::string_view name) const {
-  const auto at = std::find_if(out_.uses.begin(), out_.uses.end(), [&](const Use& use) { return use.name == name; });
+  const auto at = std::ranges::find_if(out_.uses, [&](const Use& use) { return use.name == name; });
   return at == out_.uses.end() ? nullptr : &*at;
 }
 
