@@ -69,12 +69,12 @@ Status VoteTiming::validate() const {
   return {};
 }
 
-VoteBudget budget_of(const VoteTiming& timing, const VoteBudgetInput& input) {
+election::GroupBudget budget_of(const VoteTiming& timing, const VoteBudgetInput& input) {
   const auto election = [&](election::Sum& sum) {
     sum.add("2 rtt", input.round_trip * 2);
     sum.add("2 sync", input.sync * 2);
   };
-  VoteBudget budget;
+  election::GroupBudget budget;
   budget.crash_worst.add("heartbeat_timeout x (1 + drift)", timing.promise());
   budget.crash_worst.add("2 gather", timing.gather * 2);
   election(budget.crash_worst);
