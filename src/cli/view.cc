@@ -21,7 +21,7 @@ Json json_of(const Value& value) { return Json::parse(value.json(), nullptr, fal
 // The number of visible characters of UTF-8 text: continuation bytes do not count.
 std::size_t width(const std::string& text) {
   return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
 }  // namespace

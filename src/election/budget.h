@@ -77,6 +77,14 @@ struct FailoverBudget {
 
 FailoverBudget budget_of(const BudgetInput& input);
 
+// Of a group that elects its leader itself.
+struct GroupBudget {
+  Sum crash_worst;
+  Sum crash_typical;
+  Sum transfer;
+  Sum cut_off_stops;  // a leader that reaches no quorum has stopped its work
+};
+
 // The most that the n-th election within the window adds (lease_timing.h): first, second, later.
 Duration backoff_worst(const BackoffSettings& backoff, std::size_t earlier_elections);
 

@@ -154,7 +154,7 @@ Instant Damping::may_stand_from(Instant now, Prng& prng) {
 }
 
 std::size_t Damping::changes_since(Instant from) const {
-  return static_cast<std::size_t>(std::count_if(changes_.begin(), changes_.end(), [&](Instant t) { return t > from; }));
+  return static_cast<std::size_t>(std::ranges::count_if(changes_, [&](Instant t) { return t > from; }));
 }
 
 }  // namespace bellwether::election

@@ -274,13 +274,12 @@ std::vector<const ContextView*> all_of(const ContextView& view, const std::vecto
   for (const ContextView& one : others) {
     if (one.answered_by != view.answered_by) out.push_back(&one);
   }
-  std::sort(out.begin(), out.end(), [](const auto* a, const auto* b) { return a->answered_by < b->answered_by; });
+  std::ranges::sort(out, [](const auto* a, const auto* b) { return a->answered_by < b->answered_by; });
   return out;
 }
 
 const ContextView::Node* health_of(const ContextView& view, const std::string& name) {
-  const auto found =
-      std::find_if(view.nodes.begin(), view.nodes.end(), [&](const auto& one) { return one.name == name; });
+  const auto found = std::ranges::find_if(view.nodes, [&](const auto& one) { return one.name == name; });
   return found == view.nodes.end() ? nullptr : &*found;
 }
 

@@ -213,8 +213,7 @@ Result<plan::Plan> plan_of_bytes(std::string_view bytes, const std::vector<node:
   BW_TRY(auto bundle, dispatch::decode_bundle(bytes));
   if (auto* const record = std::get_if<scenario::RecordedScenario>(&bundle)) {
     for (const auto& [question, file] : record->apart) {
-      const auto at =
-          std::find_if(files.begin(), files.end(), [&](const auto& one) { return one.sha256 == file.sha256; });
+      const auto at = std::ranges::find_if(files, [&](const auto& one) { return one.sha256 == file.sha256; });
       if (at == files.end()) return fail(Errc::kNotFound, "the data file '{}' was not handed over", question.path);
       record->views.emplace(question, client::detail::view_whole_file(at->path, question.bytes_max));
     }

@@ -67,7 +67,7 @@ std::vector<QueuedTask> chosen(const TaskQueue& queue, const TasksOptions& optio
   out.insert(out.end(), queue.tasks().begin(), queue.tasks().end());
   std::erase_if(
       out, [&](const QueuedTask& task) { return !options.state.empty() && options.state != to_string(task.state); });
-  std::sort(out.begin(), out.end(), [](const QueuedTask& a, const QueuedTask& b) { return a.number < b.number; });
+  std::ranges::sort(out, [](const QueuedTask& a, const QueuedTask& b) { return a.number < b.number; });
   return out;
 }
 
@@ -86,8 +86,7 @@ task<int> list(QueueFile& queue_file, const TasksOptions& options) {
   }
   if (!queue->halted().empty()) std::printf("HALTED: %s\n\n", queue->halted().c_str());
   const auto count = [&](QueuedTask::State state) {
-    return std::count_if(queue->tasks().begin(), queue->tasks().end(),
-                         [&](const QueuedTask& task) { return task.state == state; });
+    return std::ranges::count_if(queue->tasks(), [&](const QueuedTask& task) { return task.state == state; });
   };
   std::printf("cursor %llu, epoch %llu: %td waiting, %td running, %td failed, %llu done or dropped\n",
               static_cast<unsigned long long>(queue->cursor()), static_cast<unsigned long long>(queue->fence().value()),
@@ -162,8 +161,8 @@ task<int> add(QueueFile& queue, const TasksOptions& options) {
   if (!tasks) co_return not_done(tasks.error().message, kExitUsage);
   const auto added = co_await queue.add_all(std::move(*tasks));
   if (!added) co_return not_done(added.error());
-  const auto fresh = static_cast<std::size_t>(
-      std::count_if(added->begin(), added->end(), [](const QueueFile::Added& one) { return one.is_new; }));
+  const auto fresh =
+      static_cast<std::size_t>(std::ranges::count_if(*added, [](const QueueFile::Added& one) { return one.is_new; }));
   if (options.json) {
     std::vector<uint64_t> numbers;
     for (const QueueFile::Added& one : *added) numbers.push_back(one.number);
@@ -183,8 +182,7 @@ task<int> add(QueueFile& queue, const TasksOptions& options) {
 Result<uint64_t> meant_by(const TaskQueue& queue, const std::string& which) {
   const std::optional<uint64_t> number = parse_u64(which);
   const QueuedTask* numbered = number ? queue.find(*number) : nullptr;
-  const auto named = std::find_if(queue.tasks().begin(), queue.tasks().end(),
-                                  [&](const QueuedTask& task) { return task.name == which; });
+  const auto named = std::ranges::find_if(queue.tasks(), [&](const QueuedTask& task) { return task.name == which; });
   if (named != queue.tasks().end()) {
     if (numbered == nullptr || numbered->number == named->number) return named->number;
     return fail(Errc::kInvalid,

@@ -122,9 +122,7 @@ Fields detection_of(const Shape& shape) {
           sum_of("to all, worst", "all/worst", all)};
 }
 
-// Of votes, by scores or not.
-template <class Budget>
-Fields sums_of_votes(const Budget& budget) {
+Fields sums_of_votes(const election::GroupBudget& budget) {
   return {sum_of("crash, worst", "crash/worst", budget.crash_worst),
           sum_of("crash, typical", "crash/typical", budget.crash_typical),
           sum_of("hand-over", "transfer", budget.transfer),

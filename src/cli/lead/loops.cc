@@ -49,8 +49,8 @@ struct LoopOptions {
 Status give_commands(const LoopOptions& options, std::vector<LoopPolicy>& loops) {
   for (const std::string& text : options.on_tick) {
     const auto equals = text.find('=');
-    const auto loop = std::find_if(loops.begin(), loops.end(),
-                                   [&](const LoopPolicy& one) { return one.name == text.substr(0, equals); });
+    const auto loop =
+        std::ranges::find_if(loops, [&](const LoopPolicy& one) { return one.name == text.substr(0, equals); });
     if (equals == std::string::npos || equals + 1 == text.size()) {
       return fail(Errc::kInvalid, "--on-tick '{}': write NAME=COMMAND", text);
     }
@@ -166,7 +166,7 @@ std::vector<LoopRow> rows_of(std::vector<LoopPolicy> loops) {
 }
 
 bool all_seen(const std::vector<LoopRow>& rows) {
-  return std::all_of(rows.begin(), rows.end(), [](const LoopRow& row) { return row.seen.has_value(); });
+  return std::ranges::all_of(rows, [](const LoopRow& row) { return row.seen.has_value(); });
 }
 
 // --- the inventory ---------------------------------------------------------------------------------------------------

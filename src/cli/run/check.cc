@@ -48,7 +48,7 @@ std::string describe(const plan::Plan& plan, const plan::Workflow& workflow) {
 // The workflows that run side by side, and their cores; empty when all share all cores.
 std::string describe_order(const plan::Plan& plan, uint32_t cores) {
   const std::vector<plan::Stage> stages = plan::stages_of(plan, cores);
-  if (std::none_of(stages.begin(), stages.end(), [](const plan::Stage& stage) { return stage.apart; })) return {};
+  if (std::ranges::none_of(stages, [](const plan::Stage& stage) { return stage.apart; })) return {};
   std::string text;
   for (const plan::Stage& stage : stages) {
     text += text.empty() ? fmt::format("  on {}: ", format_count(cores, "core")) : ", then ";

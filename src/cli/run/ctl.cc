@@ -166,7 +166,7 @@ std::vector<Running> all_running() {
     }
     found.push_back(std::move(one));
   }
-  std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) {
+  std::ranges::sort(found, [](const Found& a, const Found& b) {
     return std::pair(a.made.tv_sec, a.made.tv_nsec) < std::pair(b.made.tv_sec, b.made.tv_nsec);
   });
   std::vector<Running> out;

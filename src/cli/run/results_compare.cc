@@ -47,27 +47,6 @@ Result<double> ratio_of(const std::string& option, const std::string& text) {
   return value;
 }
 
-// How long a run is, and its longest interval.
-class Extent final : public results::Store::Visitor {
- public:
-  void interval(const metrics::Window& window, uint64_t span) override {
-    if (window.covered < Duration::millis(100)) return;
-    seconds = window.second + span;
-    longest = std::max(longest, span);
-  }
-  uint64_t seconds = 0;
-  uint64_t longest = 1;
-};
-
-class IntoBatches final : public results::Store::Visitor {
- public:
-  explicit IntoBatches(Batcher& batcher) : batcher_(batcher) {}
-  void interval(const metrics::Window& window, uint64_t span) override { batcher_.add(window, span); }
-
- private:
-  Batcher& batcher_;
-};
-
 struct Opened {
   StoredRun run;
   plan::Plan plan;
@@ -91,8 +70,8 @@ Result<std::vector<Opened>> open_all(const ResultsCompareArguments& given) {
 std::vector<std::string> common_steps(const std::vector<Opened>& runs) {
   std::vector<std::string> names;
   for (const plan::StepInfo& step : runs.back().plan.steps) {
-    const bool everywhere = step.measured && std::all_of(runs.begin(), runs.end(), [&](const Opened& run) {
-                              return std::any_of(run.plan.steps.begin(), run.plan.steps.end(), [&](const auto& other) {
+    const bool everywhere = step.measured && std::ranges::all_of(runs, [&](const Opened& run) {
+                              return std::ranges::any_of(run.plan.steps, [&](const auto& other) {
                                 return other.name == step.name && other.measured;
                               });
                             });
@@ -108,11 +87,17 @@ Result<Batches> batches_of(Opened& run, const std::vector<std::string>& names) {
       if (run.plan.steps[s].name == name) steps.push_back({name, s, run.plan.steps[s].workflow});
     }
   }
-  Extent extent;
-  BW_RETURN_IF_ERROR(run.run.store.each_interval(run.run.run, run.plan, extent));
-  Batcher batcher(std::move(steps), extent.seconds, extent.longest);
-  IntoBatches into(batcher);
-  BW_RETURN_IF_ERROR(run.run.store.each_interval(run.run.run, run.plan, into));
+  // How long the run is, and its longest interval.
+  uint64_t seconds = 0;
+  uint64_t longest = 1;
+  const auto measure = [&](const metrics::Window& window, uint64_t span) {
+    if (window.covered < Duration::millis(100)) return;
+    seconds = window.second + span;
+    longest = std::max(longest, span);
+  };
+  BW_RETURN_IF_ERROR(run.run.store.each_interval(run.run.run, run.plan, measure));
+  Batcher batcher(std::move(steps), seconds, longest);
+  BW_RETURN_IF_ERROR(run.run.store.each_interval(run.run.run, run.plan, callback_to<&Batcher::add>(batcher)));
   return batcher.take();
 }
 

@@ -124,7 +124,7 @@ std::string new_run_id(WallTime now) {
 }
 
 bool is_controlled(const plan::Plan& plan) {
-  return std::any_of(plan.workflows.begin(), plan.workflows.end(), [](const plan::Workflow& workflow) {
+  return std::ranges::any_of(plan.workflows, [](const plan::Workflow& workflow) {
     return std::holds_alternative<plan::ExternallyControlled>(workflow.executor);
   });
 }

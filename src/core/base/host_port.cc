@@ -24,8 +24,7 @@ bool is_meant(std::string_view entry, std::string_view host) {
 const Proxy* Proxies::find(bool tls, std::string_view host) const {
   const std::optional<Proxy>& one = tls ? https : http;
   if (!one) return nullptr;
-  const bool direct =
-      std::any_of(except.begin(), except.end(), [host](const std::string& entry) { return is_meant(entry, host); });
+  const bool direct = std::ranges::any_of(except, [host](const std::string& entry) { return is_meant(entry, host); });
   return direct ? nullptr : &*one;
 }
 
@@ -88,7 +87,7 @@ bool is_v4(const std::array<uint8_t, 16>& ip) { return std::equal(kMapped.begin(
 
 Result<std::string> ascii_host(std::string_view name) {
   std::string text(name);
-  if (std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; })) return text;
+  if (std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; })) return text;
   char* made = nullptr;
   const int result = idn2_to_ascii_8z(text.c_str(), &made, IDN2_NFC_INPUT | IDN2_NONTRANSITIONAL);
   const std::unique_ptr<char, void (*)(void*)> owner(made, idn2_free);

@@ -208,7 +208,7 @@ task<std::vector<IpAddress>> addresses_to_try(runtime::Runtime& runtime, Origin&
     co_return std::vector<IpAddress>{};
   }
   const bool v4 = found->front().is_v4();
-  const auto others = std::find_if(found->begin(), found->end(), [v4](IpAddress a) { return a.is_v4() != v4; });
+  const auto others = std::ranges::find_if(*found, [v4](IpAddress a) { return a.is_v4() != v4; });
   std::rotate(found->begin(), found->begin() + origin.next_address++ % (others - found->begin()), others);
   co_return std::move(*found);
 }

@@ -50,8 +50,8 @@ bool path_matches(std::string_view request, std::string_view cookie) {
 }
 
 bool has_control(std::string_view text) {
-  return std::any_of(text.begin(), text.end(),
-                     [](char c) { return (static_cast<unsigned char>(c) < ' ' && c != '\t') || c == '\x7f'; });
+  return std::ranges::any_of(text,
+                             [](char c) { return (static_cast<unsigned char>(c) < ' ' && c != '\t') || c == '\x7f'; });
 }
 
 int64_t days_from_civil(int64_t year, int64_t month, int64_t day) {  // H. Hinnant's algorithm
@@ -140,7 +140,7 @@ int64_t expiry(WallTime now, int64_t seconds_from_now) {
 std::optional<int64_t> delta_seconds(std::string_view value) {
   const bool negative = value.starts_with('-');
   const std::string_view digits = value.substr(negative ? 1 : 0);
-  if (digits.empty() || !std::all_of(digits.begin(), digits.end(), is_decimal)) return std::nullopt;
+  if (digits.empty() || !std::ranges::all_of(digits, is_decimal)) return std::nullopt;
   const auto seconds = static_cast<int64_t>(std::min<uint64_t>(parse_u64(digits).value_or(UINT64_MAX), 1u << 31));
   return negative ? -seconds : seconds;
 }
@@ -234,7 +234,7 @@ void CookieJar::store(std::string_view set_cookie, std::string_view host, std::s
     if (cookie.expires_ns <= now.unix_ns) return;
     cookies_ = std::make_unique<Store>();
   }
-  auto same = std::find_if(cookies_->begin(), cookies_->end(), [&](const Cookie& other) {
+  auto same = std::ranges::find_if(*cookies_, [&](const Cookie& other) {
     return other.name == cookie.name && other.domain == cookie.domain && other.path == cookie.path;
   });
   const bool expired = cookie.expires_ns <= now.unix_ns;
@@ -278,8 +278,7 @@ void CookieJar::append_header(std::string_view host, std::string_view target, bo
       sent.push_back(&cookie);
     }
   }
-  std::stable_sort(sent.begin(), sent.end(),
-                   [](const Cookie* a, const Cookie* b) { return a->path.size() > b->path.size(); });
+  std::ranges::stable_sort(sent, [](const Cookie* a, const Cookie* b) { return a->path.size() > b->path.size(); });
   out += own;
   bool first = own.empty();
   for (const Cookie* cookie : sent) {

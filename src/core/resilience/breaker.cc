@@ -124,7 +124,7 @@ bool Breakers::is_open(Instant now, std::string_view peer) const {
   const auto found = peers_.find(peer);
   if (found == peers_.end()) return false;
   const auto& all = found->second.breakers;
-  return std::any_of(all.begin(), all.end(), [&](const std::optional<Breaker>& breaker) {
+  return std::ranges::any_of(all, [&](const std::optional<Breaker>& breaker) {
     return breaker && breaker->state(now) == BreakerState::kOpen;
   });
 }

@@ -67,7 +67,7 @@ RequestLimiter::RequestLimiter(const LimiterSettings& settings) : settings_(sett
   check(settings.window > Duration::zero() && settings.node_factor > 0 && settings.stressed > 0 &&
             settings.clients_most > 0,
         "settings of a limiter make sense");
-  check(std::all_of(settings.limits.begin(), settings.limits.end(), [](uint32_t limit) { return limit > 0; }),
+  check(std::ranges::all_of(settings.limits, [](uint32_t limit) { return limit > 0; }),
         "who may do nothing at all is refused elsewhere");
 }
 

@@ -61,7 +61,7 @@ Result<SecretBytes> combine(const Commitment& commitment, std::span<const KeySha
   std::vector<Point> points;
   for (const KeyShare& share : shares.first(head.rule.threshold)) {
     BW_RETURN_IF_ERROR(commitment.check(share));
-    if (std::any_of(points.begin(), points.end(), [&](const Point& point) { return point.x == share.index; })) {
+    if (std::ranges::any_of(points, [&](const Point& point) { return point.x == share.index; })) {
       return fail(Errc::kInvalid, "key share {} was given twice", share.index);
     }
     points.push_back({share.index, share.value.bytes()});
@@ -102,7 +102,7 @@ void interpolate_at_zero(std::span<const Point> points, MutableBytes out) {
 }
 
 bool Collector::holds(uint8_t index) const {
-  return std::any_of(shares_.begin(), shares_.end(), [&](const KeyShare& share) { return share.index == index; });
+  return std::ranges::any_of(shares_, [&](const KeyShare& share) { return share.index == index; });
 }
 
 Result<Collector::Taken> Collector::take(uint64_t from, KeyShare share) {

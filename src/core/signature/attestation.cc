@@ -13,7 +13,7 @@ constexpr std::size_t kMaxNameBytes = 160;  // two names of a cluster, and more
 
 bool is_word(std::string_view text, std::size_t most) {
   return !text.empty() && text.size() <= most &&
-         std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < '\x7f'; });
+         std::ranges::all_of(text, [](char c) { return c > ' ' && c < '\x7f'; });
 }
 
 std::string lines_of(const Attestation& what) {

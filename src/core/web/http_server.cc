@@ -309,8 +309,8 @@ std::optional<Answer> RequestGuard::against_acting(const Request& request, const
   if (auto wrong = against_reading(request)) return wrong;
   const std::string host = lower_case(request.field("Host"));
   const std::string origin = lower_case(request.field("Origin"));
-  const bool many = std::count_if(request.fields.begin(), request.fields.end(),
-                                  [](const auto& field) { return iequals(field.first, "Origin"); }) > 1;
+  const bool many =
+      std::ranges::count_if(request.fields, [](const auto& field) { return iequals(field.first, "Origin"); }) > 1;
   const bool foreign = !origin.empty() && origin != "http://" + host && origin != "https://" + host;
   if (many || foreign) return guard_answer(403, "this request comes from another page");
   if (const std::string from = request.field("Sec-Fetch-Site"); !from.empty() && from != "same-origin") {

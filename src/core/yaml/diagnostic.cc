@@ -109,7 +109,7 @@ std::vector<Diagnostic> Diagnostics::take() {
   const auto key = [](const Mark& mark) { return std::tuple(mark.file, mark.line, mark.column); };
   for (std::size_t i = 0; i < list_.size(); ++i) {
     std::vector<Mark>& places = places_[i];
-    std::stable_sort(places.begin(), places.end(), [&](const Mark& a, const Mark& b) { return key(a) < key(b); });
+    std::ranges::stable_sort(places, [&](const Mark& a, const Mark& b) { return key(a) < key(b); });
     list_[i].file = files_[places.front().file];
     list_[i].line = places.front().line;
     list_[i].column = places.front().column;
@@ -120,7 +120,7 @@ std::vector<Diagnostic> Diagnostics::take() {
   std::vector<std::size_t> order(list_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   const auto first = [&](std::size_t i) { return key(places_[i].front()); };
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return first(a) < first(b); });
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return first(a) < first(b); });
   std::vector<Diagnostic> out;
   for (const std::size_t i : order) out.push_back(std::move(list_[i]));
   list_.clear();

@@ -31,8 +31,7 @@ Section::Section(const Node& node, std::string where, Diagnostics& diagnostics, 
 
 const Node* Section::find(std::string_view key) const {
   if (!node_.is_map()) return nullptr;
-  const auto found =
-      std::find_if(node_.items.begin(), node_.items.end(), [&](const Node& item) { return item.key == key; });
+  const auto found = std::ranges::find_if(node_.items, [&](const Node& item) { return item.key == key; });
   return found == node_.items.end() ? nullptr : &*found;
 }
 

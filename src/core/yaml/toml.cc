@@ -54,7 +54,7 @@ class Converter {
         out.items.push_back(std::move(item));
       }
       // A table is in the order of its keys.
-      std::stable_sort(out.items.begin(), out.items.end(), [](const Node& a, const Node& b) {
+      std::ranges::stable_sort(out.items, [](const Node& a, const Node& b) {
         return std::pair(a.place().line, a.place().column) < std::pair(b.place().line, b.place().column);
       });
       return out;

@@ -135,8 +135,7 @@ std::string resources(const FailoverState& state, WallTime) {
 std::string assignments(const FailoverState& state, WallTime) {
   for (const auto& [node, tasks] : state.node_assignments) {
     if (!is_text(node)) return "a node without a name of 1 to 200 bytes";
-    if (!std::all_of(tasks.begin(), tasks.end(), is_text))
-      return fmt::format("'{}' has an assignment without a name", node);
+    if (!std::ranges::all_of(tasks, is_text)) return fmt::format("'{}' has an assignment without a name", node);
   }
   return {};
 }
@@ -357,8 +356,7 @@ ReadState read_state(std::string_view bytes, DigestOf digest, WallTime now, Node
   }
   for (const FieldRow& row : kRows) {
     if (std::find(found.begin(), found.end(), row.field) == found.end()) issues.push_back({row.field, "missing"});
-    const bool sound =
-        std::none_of(issues.begin(), issues.end(), [&](const StateIssue& one) { return one.field == row.field; });
+    const bool sound = std::ranges::none_of(issues, [&](const StateIssue& one) { return one.field == row.field; });
     if (sound) continue;
     std::erase(found, row.field);
     row.copy(FailoverState{}, read.state);

@@ -130,7 +130,7 @@ void QuorumBook::use(Configuration members) {
 }
 
 const QuorumPeer* QuorumBook::find(MemberId id) const {
-  const auto at = std::find_if(peers.begin(), peers.end(), [id](const QuorumPeer& peer) { return peer.id == id; });
+  const auto at = std::ranges::find_if(peers, [id](const QuorumPeer& peer) { return peer.id == id; });
   return at == peers.end() ? nullptr : &*at;
 }
 

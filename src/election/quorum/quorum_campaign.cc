@@ -266,8 +266,7 @@ void QuorumCampaign::tick(Instant now, Effects& out) {
     case Role::kCandidate:
       if (now >= round_ends_) {
         // Silence may be slow disks; a member that has refused would not have voted with more time either.
-        const bool silence =
-            std::none_of(book_.peers.begin(), book_.peers.end(), [](const QuorumPeer& peer) { return peer.refused; });
+        const bool silence = std::ranges::none_of(book_.peers, [](const QuorumPeer& peer) { return peer.refused; });
         if (silence && ledger_.vote_is_durable()) ++book_.failed_campaigns;
         round_failed(now, "too few members voted in time", out);
       } else if (now >= repeat_at_) {
@@ -342,8 +341,8 @@ void QuorumCampaign::on_pre_vote_answer(Instant now, QuorumPeer& from, const Pre
   if (cannot_win()) return round_failed(now, to_string(answer.refusal), out);
   if (!quorum_granted()) return;
   // A syncing member waits for all answers: another member may have the state of the group, or a leader.
-  const bool all = std::all_of(book_.peers.begin(), book_.peers.end(),
-                               [](const QuorumPeer& peer) { return !peer.votes() || peer.granted || peer.refused; });
+  const bool all = std::ranges::all_of(
+      book_.peers, [](const QuorumPeer& peer) { return !peer.votes() || peer.granted || peer.refused; });
   if (book_.eligibility.active || all) campaign(now, std::nullopt, out);
 }
 

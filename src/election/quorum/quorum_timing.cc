@@ -49,13 +49,13 @@ Status QuorumTiming::validate() const {
   return {};
 }
 
-QuorumBudget budget_of(const QuorumTiming& timing, const QuorumBudgetInput& input) {
+election::GroupBudget budget_of(const QuorumTiming& timing, const QuorumBudgetInput& input) {
   const auto members = static_cast<int64_t>(input.members);
   const auto campaign = [&](election::Sum& sum, bool with_pre_vote) {
     sum.add(with_pre_vote ? "3 rtt" : "2 rtt", input.round_trip * (with_pre_vote ? 3 : 2));
     sum.add("2 sync", input.sync * 2);
   };
-  QuorumBudget budget;
+  election::GroupBudget budget;
   budget.crash_worst.add("lease x (1 + drift)", timing.promise(timing.lease));
   budget.crash_worst.add("(members + 1) x step", timing.step * (members + 1));
   campaign(budget.crash_worst, true);

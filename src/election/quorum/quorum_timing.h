@@ -57,12 +57,7 @@ struct QuorumBudgetInput {
   Duration round_trip = Duration::millis(2);
   Duration sync = Duration::millis(10);  // of the disk, p99
 };
-struct QuorumBudget {
-  election::Sum crash_worst;
-  election::Sum crash_typical;  // half a heartbeat into the lease, the first candidate in order stands
-  election::Sum transfer;
-  election::Sum cut_off_stops;  // a leader that reaches no quorum has stopped its work
-};
-QuorumBudget budget_of(const QuorumTiming& timing, const QuorumBudgetInput& input);
+// Typical: half a heartbeat into the lease, the first candidate in order stands.
+election::GroupBudget budget_of(const QuorumTiming& timing, const QuorumBudgetInput& input);
 
 }  // namespace bellwether::quorum

@@ -45,7 +45,7 @@ RC_GTEST_PROP(QuorumTiming, a_promise_outlasts_every_act, ()) {
 }
 
 TEST(QuorumBudget, of_five_members_on_a_lan_is_what_is_promised) {
-  const QuorumBudget budget = budget_of(QuorumTiming::lan(), {});
+  const auto budget = budget_of(QuorumTiming::lan(), {});
   EXPECT_LE(budget.crash_typical.total, Duration::millis(600));
   EXPECT_LE(budget.crash_worst.total, Duration::millis(1500));
   EXPECT_LE(budget.transfer.total, Duration::millis(50));

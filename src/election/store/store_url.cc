@@ -28,7 +28,7 @@ constexpr std::array kSchemes{
 };
 
 const Scheme* find_scheme(std::string_view name) {
-  const auto* found = std::find_if(kSchemes.begin(), kSchemes.end(), [&](const Scheme& s) { return s.name == name; });
+  const auto* found = std::ranges::find_if(kSchemes, [&](const Scheme& s) { return s.name == name; });
   return found == kSchemes.end() ? nullptr : found;
 }
 

@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <deque>
+#include <string>
 
 #include "core/base/prng.h"
 #include "core/base/result.h"
 #include "core/base/time.h"
 #include "core/runtime/cancellation.h"
 #include "core/runtime/event.h"
+#include "core/runtime/runtime.h"
 
 namespace bellwether::store {
 
@@ -99,5 +101,20 @@ class Pauses {
  private:
   Duration pause_ = kMinPause;
 };
+
+// Follows the changes of a server by one connection after the other, while the task exists. `listen` takes the time of
+// its begin, and makes a task that ends with the connection. All that it names must outlive the task.
+template <class Listen>
+runtime::task<void> keep_listening(runtime::Runtime& runtime, std::string& refused, Listen listen) {
+  Pauses pauses;
+  while (true) {
+    const Instant begun = runtime.read_clock();
+    const Status ended = co_await listen(begun);
+    refused = refusal_in(ended);
+    const Duration lived = runtime.read_clock() - begun;
+    const Duration pause = pauses.next(lived, ended, runtime.prng());
+    if (pause > Duration::zero()) co_await runtime.sleep(pause);
+  }
+}
 
 }  // namespace bellwether::store

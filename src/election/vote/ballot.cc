@@ -47,7 +47,7 @@ NodeId Ballot::vote_of(NodeId voter) const {
 
 std::size_t Ballot::votes_for(NodeId candidate) const {
   return static_cast<std::size_t>(
-      std::count_if(votes_.begin(), votes_.end(), [&](const auto& one) { return one.second == candidate; }));
+      std::ranges::count_if(votes_, [&](const auto& one) { return one.second == candidate; }));
 }
 
 std::vector<NodeId> Ballot::voters_of(NodeId candidate) const {
@@ -59,12 +59,11 @@ std::vector<NodeId> Ballot::voters_of(NodeId candidate) const {
 }
 
 bool Ballot::all_have_voted(NodeId but) const {
-  return std::all_of(announced_.begin(), announced_.end(),
-                     [&](const auto& one) { return one.first == but || has_voted(one.first); });
+  return std::ranges::all_of(announced_, [&](const auto& one) { return one.first == but || has_voted(one.first); });
 }
 
 bool Ballot::anybody_stands() const {
-  return std::any_of(announced_.begin(), announced_.end(), [](const auto& one) { return one.second.has_value(); });
+  return std::ranges::any_of(announced_, [](const auto& one) { return one.second.has_value(); });
 }
 
 Ballot::Outcome Ballot::outcome(bool closed) const {

@@ -47,7 +47,7 @@ double worth_of(std::string_view capability) {
 }
 
 bool may_stand(std::span<const std::string> capabilities) {
-  return std::any_of(capabilities.begin(), capabilities.end(), [](const std::string& one) {
+  return std::ranges::any_of(capabilities, [](const std::string& one) {
     return one == "admin_election" || one == "context_curation" || one == "project_manager";
   });
 }

@@ -317,7 +317,7 @@ void VoteElection::fail_round(Instant now, std::string why, Effects& out) {
   };
   const auto& announced = round_->ballot.announcements();
   // The votes were split. Voters that believe different candidates would split them for ever.
-  steps_back_ = std::any_of(announced.begin(), announced.end(), is_rival) && book_.prng.chance(0.5);
+  steps_back_ = std::ranges::any_of(announced, is_rival) && book_.prng.chance(0.5);
   end_round(why, out);
   search_.discover(now, std::move(why), out);
   const Duration backoff = config_.timing.discovery_backoff;

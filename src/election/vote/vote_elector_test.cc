@@ -84,7 +84,7 @@ TEST_F(LedVoteElector, who_missed_an_election_is_told_of_the_term_of_the_same_ad
 TEST_F(LedVoteElectorOfFive, another_one_follows_a_dead_admin) {
   group.run(Duration::seconds(10));
   group.stop(1);
-  const VoteBudget budget = budget_of(kLan, {});
+  const auto budget = budget_of(kLan, {});
   EXPECT_TRUE(group.run_until(budget.crash_worst.total, [&] { return group.admin() == 2; }));
   const auto complete = group.all<ElectionComplete>(2);
   EXPECT_EQ(complete.back().winner, NodeId(2));

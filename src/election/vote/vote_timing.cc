@@ -37,8 +37,8 @@ Duration VoteTiming::promise() const { return vote_ratio(heartbeat_timeout, 1 + 
 
 Status VoteTiming::validate() const {
   const auto all = {discovery, discovery_backoff, election, heartbeat_timeout, gather, transfer};
-  if (std::any_of(all.begin(), all.end(), [](Duration one) { return one <= Duration::zero(); }) ||
-      stop_grace < Duration::zero() || election_min_term < Duration::zero() || leader_min_term < Duration::zero()) {
+  if (std::ranges::any_of(all, [](Duration one) { return one <= Duration::zero(); }) || stop_grace < Duration::zero() ||
+      election_min_term < Duration::zero() || leader_min_term < Duration::zero()) {
     return fail(Errc::kInvalid,
                 "discovery_timeout, discovery_backoff, election_timeout, heartbeat_timeout, gather_timeout and "
                 "transfer_timeout must be longer than 0");
@@ -69,12 +69,12 @@ Status VoteTiming::validate() const {
   return {};
 }
 
-VoteBudget budget_of(const VoteTiming& timing, const VoteBudgetInput& input) {
+election::GroupBudget budget_of(const VoteTiming& timing, const VoteBudgetInput& input) {
   const auto election = [&](election::Sum& sum) {
     sum.add("2 rtt", input.round_trip * 2);
     sum.add("2 sync", input.sync * 2);
   };
-  VoteBudget budget;
+  election::GroupBudget budget;
   budget.crash_worst.add("heartbeat_timeout x (1 + drift)", timing.promise());
   budget.crash_worst.add("2 gather", timing.gather * 2);
   election(budget.crash_worst);

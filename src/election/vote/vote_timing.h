@@ -56,12 +56,7 @@ struct VoteBudgetInput {
   Duration round_trip = Duration::millis(2);
   Duration sync = Duration::millis(10);  // of the disk, p99
 };
-struct VoteBudget {
-  election::Sum crash_worst;
-  election::Sum crash_typical;  // half a heartbeat into the promise; all candidates are heard
-  election::Sum transfer;
-  election::Sum cut_off_stops;  // an admin that reaches no quorum has stopped its work
-};
-VoteBudget budget_of(const VoteTiming& timing, const VoteBudgetInput& input);
+// Typical: half a heartbeat into the promise; all candidates are heard.
+election::GroupBudget budget_of(const VoteTiming& timing, const VoteBudgetInput& input);
 
 }  // namespace bellwether::vote

@@ -63,8 +63,7 @@ constexpr std::array<Origin, 18> kOrigins{{
 }};
 
 const Origin& origin_of(std::string_view metric) {
-  const auto* found =
-      std::find_if(kOrigins.begin(), kOrigins.end(), [&](const Origin& origin) { return origin.metric == metric; });
+  const auto* found = std::ranges::find_if(kOrigins, [&](const Origin& origin) { return origin.metric == metric; });
   check(found != kOrigins.end(), "every metric of the plan is kept somewhere");
   return *found;
 }

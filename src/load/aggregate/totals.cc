@@ -474,7 +474,7 @@ std::vector<Failure> failures_of(const Totals& totals) {
   }
   for (const auto& [status, count] : statuses) out.push_back({fmt::format("status {}", status), count});
   if (of_some_status > 0) out.push_back({"status 4xx or 5xx", of_some_status});
-  std::stable_sort(out.begin(), out.end(), [](const Failure& a, const Failure& b) { return a.count > b.count; });
+  std::ranges::stable_sort(out, [](const Failure& a, const Failure& b) { return a.count > b.count; });
   return out;
 }
 

@@ -206,7 +206,7 @@ Facts facts_of(const Totals& totals, std::span<const ThresholdResult> thresholds
     if (thresholds[t].no_samples() || thresholds[t].ok) continue;
     facts.thresholds_failed.push_back(failed_text(plan, plan.thresholds[t], thresholds[t]));
   }
-  facts.measures = std::any_of(plan.steps.begin(), plan.steps.end(), [](const auto& step) { return step.measured; });
+  facts.measures = std::ranges::any_of(plan.steps, [](const auto& step) { return step.measured; });
   facts.requests = counts.requests;
   if (facts.ending == Ending::kCompleted && facts.requests == 0) {
     uint64_t iterations = 0;

@@ -182,7 +182,7 @@ int draw_counters(Brush& brush, int row, int rows) {
   };
   if (flow(false) > rows) {
     items.push_back({2, {"p99", time_text(view.last.p99), Style::kHigh}});
-    std::sort(items.begin(), items.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::ranges::sort(items, [](const auto& a, const auto& b) { return a.first < b.first; });
     while (items.size() > 1 && flow(false) > rows) items.pop_back();
   }
   return flow(true);
@@ -334,8 +334,8 @@ Shown draw_steps(Brush& brush, const Box& box) {
 void draw_thresholds(Brush& brush, const Box& box) {
   using Verdict = ThresholdRow::Verdict;
   const View& view = brush.view;
-  const auto fails = std::count_if(view.thresholds.begin(), view.thresholds.end(),
-                                   [](const ThresholdRow& row) { return row.verdict == Verdict::kFails; });
+  const auto fails =
+      std::ranges::count_if(view.thresholds, [](const ThresholdRow& row) { return row.verdict == Verdict::kFails; });
   title(brush, box, "thresholds", fails > 0 ? fmt::format("{} fail", fails) : "");
   // The failed ones come first, because the room may not suffice for all.
   int row = box.row + 1;
@@ -441,7 +441,7 @@ std::vector<Section> share_rows(const View& view, std::span<const Part> by_use, 
       }
     }
   }
-  std::sort(sections.begin(), sections.end(), [](const Section& a, const Section& b) { return a.part < b.part; });
+  std::ranges::sort(sections, [](const Section& a, const Section& b) { return a.part < b.part; });
   return sections;
 }
 
@@ -466,8 +466,7 @@ Shown draw_body(Brush& brush, int row, int rows) {
   static constexpr std::array kLeft{Part::kSteps, Part::kLatency};
   static constexpr std::array kRight{Part::kThresholds, Part::kEvents, Part::kPlacement};
   const int columns = brush.grid.columns();
-  const bool beside =
-      std::any_of(kRight.begin(), kRight.end(), [&](Part part) { return has_content(brush.view, part); });
+  const bool beside = std::ranges::any_of(kRight, [&](Part part) { return has_content(brush.view, part); });
   if (columns < kWideColumns || !beside) return draw_column(brush, {row, 0, rows, columns}, kAll);
   const int left = columns * 62 / 100;
   draw_column(brush, {row, left + kGap, rows, columns - left - kGap}, kRight);

@@ -35,8 +35,8 @@ constexpr std::array<Range, 9> kNone{{{0x00AD, 0x00AD},
 
 template <std::size_t N>
 bool within(const std::array<Range, N>& ranges, char32_t character) {
-  return std::any_of(ranges.begin(), ranges.end(),
-                     [=](const Range& range) { return character >= range.first && character <= range.last; });
+  return std::ranges::any_of(ranges,
+                             [=](const Range& range) { return character >= range.first && character <= range.last; });
 }
 
 // Takes one character off the front; '?' for invalid bytes.

@@ -193,7 +193,7 @@ Scale draw_plot(Grid& grid, const Box& box, std::span<const PlotPoint> points, D
     grid.put(inside.row + row, inside.column - 1, utf8 ? U'│' : U'|', Style::kDim);
   }
   const auto measured = [](const Percentiles& one) { return one.p99 > Duration::zero(); };
-  if (std::any_of(shown.begin(), shown.end(), measured)) draw_scale(grid, inside, scale);
+  if (std::ranges::any_of(shown, measured)) draw_scale(grid, inside, scale);
   if (axis) draw_time_axis(grid, {box.row + box.rows - 1, inside.column, 1, inside.columns}, from, to);
   draw_lines(canvas, shown, scale);
   if (utf8) {

@@ -61,8 +61,7 @@ bool to_edge(Steering& steering, const View& view, bool last) {
 // The next workflow with activity, if any.
 void show_next_active(Steering& steering, const View& view) {
   const std::size_t before = steering.workflow;
-  const bool any =
-      std::any_of(view.workflows.begin(), view.workflows.end(), [](const auto& one) { return one.active; });
+  const bool any = std::ranges::any_of(view.workflows, [](const auto& one) { return one.active; });
   do {
     show_workflow(steering, view, true);
   } while (any && !view.workflows[steering.workflow].active && steering.workflow != before);

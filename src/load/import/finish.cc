@@ -42,10 +42,8 @@ std::string scalar(std::string_view text) {
   if (rest.starts_with("http://")) rest.remove_prefix(7);
   if (rest.starts_with("https://")) rest.remove_prefix(8);
   const bool begins = !text.empty() && (is_letter(text.front()) || text.front() == '/') && text.back() != ' ';
-  const bool is_word =
-      std::any_of(kYamlWords.begin(), kYamlWords.end(), [text](std::string_view word) { return iequals(text, word); });
-  return begins && !is_word && std::all_of(rest.begin(), rest.end(), is_plain) ? std::string(text)
-                                                                               : quoted_scalar(text);
+  const bool is_word = std::ranges::any_of(kYamlWords, [text](std::string_view word) { return iequals(text, word); });
+  return begins && !is_word && std::ranges::all_of(rest, is_plain) ? std::string(text) : quoted_scalar(text);
 }
 
 // One line that no content can leave.
@@ -221,7 +219,7 @@ void find_base(Draft& draft) {
   std::vector<std::pair<std::string, std::size_t>> counts;
   for (const Request& request : draft.requests) {
     const std::string origin = origin_of(request.url);
-    const auto known = std::find_if(counts.begin(), counts.end(), [&](const auto& one) { return one.first == origin; });
+    const auto known = std::ranges::find_if(counts, [&](const auto& one) { return one.first == origin; });
     if (known != counts.end()) {
       ++known->second;
     } else if (!origin.empty()) {
@@ -232,8 +230,8 @@ void find_base(Draft& draft) {
   const auto most =
       std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   // A command line may have a variable of this name.
-  const bool is_taken = std::any_of(draft.variables.begin(), draft.variables.end(),
-                                    [](const Draft::Variable& one) { return one.name == "BASE"; });
+  const bool is_taken =
+      std::ranges::any_of(draft.variables, [](const Draft::Variable& one) { return one.name == "BASE"; });
   const std::string name = is_taken ? "BASE_URL" : "BASE";
   draft.variables.insert(draft.variables.begin(), {name, most->first, ""});
   draft.base = fmt::format("${{{}}}", name);
@@ -248,7 +246,7 @@ List take_shared(Draft& draft, List Request::*list) {
   List shared;
   if (draft.requests.size() < 2) return shared;
   for (const auto& wanted : draft.requests.front().*list) {
-    const bool is_shared = std::all_of(draft.requests.begin(), draft.requests.end(), [&](const Request& request) {
+    const bool is_shared = std::ranges::all_of(draft.requests, [&](const Request& request) {
       return std::find((request.*list).begin(), (request.*list).end(), wanted) != (request.*list).end();
     });
     if (is_shared) shared.push_back(wanted);
@@ -273,9 +271,9 @@ void write_defaults(Draft& draft, ScenarioText& text) {
   const Fields headers = take_shared(draft, &Request::headers);
   const Fields options = take_shared(draft, &Request::options);
   const std::optional<Auth> auth = draft.requests.front().auth;
-  const bool has_auth = draft.requests.size() > 1 && auth &&
-                        std::all_of(draft.requests.begin(), draft.requests.end(),
-                                    [&](const Request& request) { return request.auth == auth; });
+  const bool has_auth =
+      draft.requests.size() > 1 && auth &&
+      std::ranges::all_of(draft.requests, [&](const Request& request) { return request.auth == auth; });
   if (draft.base.empty() && headers.empty() && options.empty() && !has_auth) return;
   text.line(0, "defaults:");
   text.line(2, "http:");

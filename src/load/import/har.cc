@@ -61,16 +61,15 @@ bool is_static(std::string_view url, const Node* response) {
   const std::string type = lower_case(text_at(find(response, "content"), "mimeType"));
   const auto begins = [&](std::string_view begin) { return type.starts_with(begin); };
   const auto has = [&](std::string_view word) { return type.find(word) != std::string::npos; };
-  if (std::any_of(kStaticTypes.begin(), kStaticTypes.end(), begins)) return true;
-  if (std::any_of(kStaticWords.begin(), kStaticWords.end(), has)) return true;
+  if (std::ranges::any_of(kStaticTypes, begins)) return true;
+  if (std::ranges::any_of(kStaticWords, has)) return true;
   const std::string path = lower_case(url.substr(0, url.find_first_of("?#")));
-  return std::any_of(kStaticEndings.begin(), kStaticEndings.end(),
-                     [&](std::string_view ending) { return path.ends_with(ending); });
+  return std::ranges::any_of(kStaticEndings, [&](std::string_view ending) { return path.ends_with(ending); });
 }
 
 bool is_of_host(std::string_view host, const std::vector<std::string>& wanted) {
   if (wanted.empty()) return true;
-  return std::any_of(wanted.begin(), wanted.end(), [&](const std::string& one) {
+  return std::ranges::any_of(wanted, [&](const std::string& one) {
     if (host.size() <= one.size()) return iequals(host, one);
     const std::string_view end = host.substr(host.size() - one.size());
     return iequals(end, one) && host[host.size() - one.size() - 1] == '.';
@@ -196,7 +195,7 @@ class HarReader {
       const auto begins = [&](std::string_view begin) { return name.starts_with(begin); };
       const bool is_noise = name.starts_with(':') ||
                             std::find(kNoiseHeaders.begin(), kNoiseHeaders.end(), name) != kNoiseHeaders.end() ||
-                            std::any_of(kNoisePrefixes.begin(), kNoisePrefixes.end(), begins);
+                            std::ranges::any_of(kNoisePrefixes, begins);
       if (!is_noise && can_send(draft_, name)) add_header(request, text_at(&header, "name"), literal(value));
     }
   }

@@ -84,7 +84,7 @@ class OpenApiReader {
           return text_at(known, "name") == text_at(parameter, "name") &&
                  text_at(known, "in") == text_at(parameter, "in");
         };
-        if (parameter == nullptr || std::any_of(parameters.begin(), parameters.end(), is_same)) continue;
+        if (parameter == nullptr || std::ranges::any_of(parameters, is_same)) continue;
         parameters.push_back(parameter);
       }
     }
@@ -112,7 +112,7 @@ class OpenApiReader {
       const auto is_it = [name](const Node* one) {
         return text_at(one, "in") == "path" && text_at(one, "name") == name;
       };
-      const auto known = std::find_if(parameters.begin(), parameters.end(), is_it);
+      const auto known = std::ranges::find_if(parameters, is_it);
       url += known == parameters.end() ? "1" : path_text(joined(texts_of(**known, name)));
       path.remove_prefix(close + 1);
     }
@@ -164,8 +164,8 @@ class OpenApiReader {
     const std::span<const Node> content = items_at(body, "content");
     if (content.empty()) return;
     const auto has = [&](std::string_view word) {
-      return std::find_if(content.begin(), content.end(),
-                          [word](const Node& media) { return media.key.find(word) != std::string::npos; });
+      return std::ranges::find_if(content,
+                                  [word](const Node& media) { return media.key.find(word) != std::string::npos; });
     };
     auto media = has("json");
     if (media == content.end()) media = has("x-www-form-urlencoded");

@@ -155,8 +155,7 @@ void SchemaValues::add_properties(const Node& schema, const std::string& name, i
     Node value = make(known, name.empty() ? property.key : name + "." + property.key, depth + 1);
     if (value.is_null()) continue;
     value.key = literal(property.key);
-    const auto same =
-        std::find_if(out.items.begin(), out.items.end(), [&](const Node& item) { return item.key == value.key; });
+    const auto same = std::ranges::find_if(out.items, [&](const Node& item) { return item.key == value.key; });
     if (same == out.items.end()) {
       out.items.push_back(std::move(value));
     } else {

@@ -85,9 +85,9 @@ class PostmanReader {
   void note_scripts(const Node& holder) {
     for (const Node& event : items_at(&holder, "event")) {
       const Node* const lines = find(find(&event, "script"), "exec");
-      const bool is_empty = lines == nullptr || (lines->is_scalar() && lines->text.empty()) ||
-                            (lines->is_list() && std::all_of(lines->items.begin(), lines->items.end(),
-                                                             [](const Node& line) { return line.text.empty(); }));
+      const bool is_empty =
+          lines == nullptr || (lines->is_scalar() && lines->text.empty()) ||
+          (lines->is_list() && std::ranges::all_of(lines->items, [](const Node& line) { return line.text.empty(); }));
       if (!is_empty) ++scripts_;
     }
   }
@@ -191,7 +191,7 @@ class PostmanReader {
       raw.replace(at, name.size(), fmt::format("/{}", value.empty() ? std::string_view("1") : value));
     }
     const Node* const query = find(url, "query");
-    const bool has_disabled = query != nullptr && std::any_of(query->items.begin(), query->items.end(), is_disabled);
+    const bool has_disabled = query != nullptr && std::ranges::any_of(query->items, is_disabled);
     if (has_disabled) {
       raw.resize(std::min(raw.find('?'), raw.size()));
       for (const Node& one : query->items) {

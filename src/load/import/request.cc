@@ -217,8 +217,7 @@ std::optional<Node> parse_json(std::string_view text, yaml::Diagnostics& diagnos
 
 const Node* find(const Node* node, std::string_view key) {
   if (node == nullptr || !node->is_map()) return nullptr;
-  const auto found =
-      std::find_if(node->items.begin(), node->items.end(), [key](const Node& item) { return item.key == key; });
+  const auto found = std::ranges::find_if(node->items, [key](const Node& item) { return item.key == key; });
   return found == node->items.end() ? nullptr : &*found;
 }
 
@@ -234,7 +233,7 @@ std::string_view text_at(const Node* node, std::string_view key) {
 
 void Draft::need(const std::string& wanted, std::optional<std::string> value, std::string comment) {
   const auto is_it = [&](const Variable& one) { return one.name == wanted; };
-  if (std::any_of(variables.begin(), variables.end(), is_it)) return;
+  if (std::ranges::any_of(variables, is_it)) return;
   variables.push_back({wanted, std::move(value), std::move(comment)});
 }
 
@@ -259,8 +258,8 @@ std::optional<std::string> plain(std::string_view text) {
 }
 
 Field* header_of(Request& request, std::string_view name) {
-  const auto found = std::find_if(request.headers.begin(), request.headers.end(),
-                                  [name](const Field& header) { return iequals(header.name, name); });
+  const auto found =
+      std::ranges::find_if(request.headers, [name](const Field& header) { return iequals(header.name, name); });
   return found == request.headers.end() ? nullptr : &*found;
 }
 
@@ -328,7 +327,7 @@ std::optional<Fields> split_form(std::string_view text) {
     if (!name || !value || name->size() > kMaxNameBytes) return std::nullopt;
     // A scenario has the values of a name together.
     const auto is_same = [&](const Field& field) { return field.name == *name; };
-    const bool is_apart = !out.empty() && out.back().name != *name && std::any_of(out.begin(), out.end(), is_same);
+    const bool is_apart = !out.empty() && out.back().name != *name && std::ranges::any_of(out, is_same);
     if (is_apart) return std::nullopt;
     out.push_back({std::move(*name), std::move(*value)});
   }

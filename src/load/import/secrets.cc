@@ -88,8 +88,7 @@ class SecretHider {
  private:
   std::string free_name(const std::string& wanted) const {
     const auto is_taken = [&](const std::string& name) {
-      return std::any_of(draft_.variables.begin(), draft_.variables.end(),
-                         [&](const Draft::Variable& one) { return one.name == name; });
+      return std::ranges::any_of(draft_.variables, [&](const Draft::Variable& one) { return one.name == name; });
     };
     std::string name = wanted;
     for (int number = 2; is_taken(name); ++number) name = fmt::format("{}_{}", wanted, number);
@@ -168,7 +167,7 @@ class SecretHider {
     if (question == std::string::npos) return;
     auto fields = split_form(std::string_view(request.url).substr(question + 1));
     const auto holds = [](const Field& field) { return is_secret(field.name) && plain(field.value); };
-    if (!fields || std::none_of(fields->begin(), fields->end(), holds)) return;
+    if (!fields || std::ranges::none_of(*fields, holds)) return;
     request.url.resize(question);
     request.query.insert(request.query.begin(), fields->begin(), fields->end());
   }
@@ -211,8 +210,8 @@ bool is_secret(std::string_view name) {
     if (lower >= 'a' && lower <= 'z') letters += lower;
   }
   const auto has = [&](std::string_view part) { return letters.find(part) != std::string::npos; };
-  if (std::any_of(kNoSecretParts.begin(), kNoSecretParts.end(), has)) return false;
-  return std::any_of(kSecretParts.begin(), kSecretParts.end(), has) || letters.ends_with("authorization") ||
+  if (std::ranges::any_of(kNoSecretParts, has)) return false;
+  return std::ranges::any_of(kSecretParts, has) || letters.ends_with("authorization") ||
          std::find(kSecretNames.begin(), kSecretNames.end(), letters) != kSecretNames.end();
 }
 

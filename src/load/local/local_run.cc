@@ -79,15 +79,13 @@ Status LocalRun::prepare() {
 }
 
 bool LocalRun::uses_values(const Stage& stage) const {
-  return std::any_of(stage.workflows.begin(), stage.workflows.end(),
-                     [this](uint16_t w) { return !plan_.workflows[w].uses.empty(); });
+  return std::ranges::any_of(stage.workflows, [this](uint16_t w) { return !plan_.workflows[w].uses.empty(); });
 }
 
 // A teardown also follows a stop, but not a second one, and not a timeout.
 bool LocalRun::runs_all_the_same(const Stage& stage) const {
   return interrupts_ == 1 && ending_ != aggregate::Ending::kTimeout &&
-         std::all_of(stage.workflows.begin(), stage.workflows.end(),
-                     [this](uint16_t w) { return plan_.workflows[w].is_teardown; });
+         std::ranges::all_of(stage.workflows, [this](uint16_t w) { return plan_.workflows[w].is_teardown; });
 }
 
 runtime::task<void> LocalRun::run() {
@@ -207,9 +205,8 @@ void LocalRun::interrupt(aggregate::Ending why, std::string detail) {
 }
 
 void LocalRun::stop(std::string detail) {
-  const bool endless = std::any_of(plan_.workflows.begin(), plan_.workflows.end(), [](const plan::Workflow& workflow) {
-    return plan::facts_of(workflow.executor).endless;
-  });
+  const bool endless = std::ranges::any_of(
+      plan_.workflows, [](const plan::Workflow& workflow) { return plan::facts_of(workflow.executor).endless; });
   interrupt(endless ? aggregate::Ending::kCompleted : aggregate::Ending::kCancelled, std::move(detail));
 }
 

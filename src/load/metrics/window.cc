@@ -84,7 +84,7 @@ void PiecePool::top_up() {
 }
 
 uint64_t StatusCounts::of(uint16_t status) const {
-  const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) { return e.status == status; });
+  const auto found = std::ranges::find_if(entries_, [&](const Entry& e) { return e.status == status; });
   return found == entries_.end() ? 0 : found->count;
 }
 
@@ -92,7 +92,7 @@ void StatusCounts::insert(uint16_t status, uint64_t times) {
   check(status < kMaxStatus, "a status that exists");
   if (times == 0) return;
   const auto after = [&](const Entry& e) { return e.status > status; };
-  entries_.insert(std::find_if(entries_.begin(), entries_.end(), after), {status, times});
+  entries_.insert(std::ranges::find_if(entries_, after), {status, times});
 }
 
 bool MetricWindow::takes(double value, double least_value) {

@@ -60,7 +60,7 @@ void put(Template& to, GivenValues& values) {
     put(own.value, values);
     piece.derived = std::make_shared<const Derived>(std::move(own));
   }
-  if (std::none_of(to.pieces.begin(), to.pieces.end(), is_given)) return;
+  if (std::ranges::none_of(to.pieces, is_given)) return;
   Template out;
   for (Piece& piece : to.pieces) {
     if (piece.kind == Piece::Kind::kLiteral) {
@@ -123,8 +123,7 @@ void put(Step& step, GivenValues& values) {
 }  // namespace
 
 void merge(std::vector<Provided>& into, const Provided& one) {
-  const auto at =
-      std::find_if(into.begin(), into.end(), [&](const Provided& other) { return other.provide == one.provide; });
+  const auto at = std::ranges::find_if(into, [&](const Provided& other) { return other.provide == one.provide; });
   if (at == into.end()) {
     into.push_back(one);
   } else if (wins(one, *at)) {

@@ -21,11 +21,7 @@ constexpr std::size_t kMaxColumns = 1'000;
 
 class Feeder {
  public:
-  enum class Format : uint8_t {
-    kCsv,   // the first line names the columns
-    kJson,  // an array of objects
-    kJsonl  // an object a line
-  };
+  using Format = scenario::DataFormat;
   struct Shape {
     Format format = Format::kCsv;
     char delimiter = ',';  // kCsv

@@ -57,7 +57,7 @@ constexpr std::array kComparators{Comparator{"==", Kind::kEqual},     Comparator
                                   Comparator{"<", Kind::kLess},       Comparator{">", Kind::kGreater}};
 
 bool names_one_value(const JsonQuery& query) {
-  return std::all_of(query.begin(), query.end(), [](const JsonSegment& segment) {
+  return std::ranges::all_of(query, [](const JsonSegment& segment) {
     const JsonSelector::Kind kind = segment.selectors.front().kind;
     return !segment.of_descendants && segment.selectors.size() == 1 &&
            (kind == JsonSelector::Kind::kName || kind == JsonSelector::Kind::kIndex);
@@ -83,9 +83,8 @@ class Parser {
     }
     for (JsonSegment& segment : query) {
       JsonSelector& one = segment.selectors.front();
-      out.has_escapes |= std::any_of(one.name.begin(), one.name.end(), [](char c) {
-        return c == '"' || c == '\\' || static_cast<unsigned char>(c) < ' ';
-      });
+      out.has_escapes |= std::ranges::any_of(
+          one.name, [](char c) { return c == '"' || c == '\\' || static_cast<unsigned char>(c) < ' '; });
       out.steps.push_back({std::move(one.name), one.index, one.kind == JsonSelector::Kind::kIndex});
     }
     return out;
@@ -295,8 +294,7 @@ class Parser {
       if (!operand(left)) return false;
       const std::size_t behind = at_;
       skip_blanks();
-      const auto* op = std::find_if(kComparators.begin(), kComparators.end(),
-                                    [this](const Comparator& one) { return take(one.text); });
+      const auto* op = std::ranges::find_if(kComparators, [this](const Comparator& one) { return take(one.text); });
       if (op == kComparators.end()) {
         at_ = behind;
         if (!as(Type::kLogical, left, begin)) return false;
@@ -400,8 +398,7 @@ class Parser {
   }
 
   bool function(std::string_view name, std::size_t begin, Operand& out) {
-    const auto* known =
-        std::find_if(kFunctions.begin(), kFunctions.end(), [name](const Function& one) { return one.name == name; });
+    const auto* known = std::ranges::find_if(kFunctions, [name](const Function& one) { return one.name == name; });
     if (known == kFunctions.end()) return wrong("the functions are length, count, value, match and search", begin);
     if (++nested_ > kMaxNested) return wrong("nested more than 32 levels deep");
     ++at_;

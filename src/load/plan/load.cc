@@ -34,9 +34,8 @@ const scenario::Node* env_of(const scenario::Node& root) {
 void check_sets(const scenario::Sources& sources, const std::vector<std::string>& texts,
                 const scenario::Environment& environment, scenario::Diagnostics& diagnostics) {
   const auto mentioned = [&texts](const std::string& name) {
-    return std::any_of(texts.begin(), texts.end(), [&](const std::string& text) {
-      return text.find(fmt::format("${{{}}}", name)) != std::string::npos;
-    });
+    return std::ranges::any_of(
+        texts, [&](const std::string& text) { return text.find(fmt::format("${{{}}}", name)) != std::string::npos; });
   };
   for (const auto& [name, value] : sources.sets) {
     if (!scenario::is_value_name(name)) {
@@ -250,7 +249,7 @@ std::vector<std::string> host_warnings(const Plan& plan) {
   std::vector<std::string> out;
   for (const HostPlace& place : plan.hosts) {
     const auto is_it = [&](const std::string& host) { return iequals(host, place.host); };
-    if (!knows_all || std::any_of(hosts.begin(), hosts.end(), is_it)) continue;
+    if (!knows_all || std::ranges::any_of(hosts, is_it)) continue;
     const std::vector<std::string_view> names(hosts.begin(), hosts.end());
     const std::string hint = scenario::did_you_mean(place.host, names);
     out.push_back(fmt::format("no URL has the host {} of 'hosts' or --resolve{}", scenario::in_quotes(place.host),

@@ -157,13 +157,14 @@ class TagResolver {
 
   // Whether the metric has figures of this step.
   bool has_figures(const Metric& metric, std::size_t step) const {
-    const auto own = std::find_if(plan_.metrics.begin(), plan_.metrics.end(),
-                                  [&](const CustomMetric& one) { return one.name == metric.name; });
+    const auto own =
+        std::ranges::find_if(plan_.metrics, [&](const CustomMetric& one) { return one.name == metric.name; });
     if (own == plan_.metrics.end()) return plan_.steps[step].measured;
     const auto index = static_cast<std::size_t>(own - plan_.metrics.begin());
     // With errors in the steps, their records are unknown.
-    return !checks_known_ || std::any_of(plan_.series.begin(), plan_.series.end(),
-                                         [&](const Series& one) { return one.metric == index && one.step == step; });
+    return !checks_known_ || std::ranges::any_of(plan_.series, [&](const Series& one) {
+      return one.metric == index && one.step == step;
+    });
   }
 
   // "workflow.step", or the step alone where that is unambiguous.
@@ -232,7 +233,7 @@ tl::expected<Metric, Problem> resolve_selector(std::string_view text, const Plan
   const bool is_closed = tags.ends_with('}');
   if (is_closed) tags.remove_suffix(1);
   std::vector<Tag> wanted = split_tags(tags);
-  const auto group = std::find_if(wanted.begin(), wanted.end(), [](const Tag& tag) { return tag.key == "group"; });
+  const auto group = std::ranges::find_if(wanted, [](const Tag& tag) { return tag.key == "group"; });
   const bool of_group = name == kGroupDuration && group != wanted.end();
   const auto metric = find_metric(plan, of_group ? group_metric(group->value) : name);
   if (!metric) {
@@ -375,8 +376,7 @@ bool selects_step(const Plan& plan, std::size_t step, std::optional<StepId> only
     return std::find(info.tags.begin(), info.tags.end(), tag) != info.tags.end() ||
            std::find(info.facts.begin(), info.facts.end(), tag) != info.facts.end();
   };
-  return (!only || *only == step) && (!workflow || info.workflow == *workflow) &&
-         std::all_of(tags.begin(), tags.end(), has);
+  return (!only || *only == step) && (!workflow || info.workflow == *workflow) && std::ranges::all_of(tags, has);
 }
 
 std::string group_metric(std::string_view group) { return fmt::format("{}{{group:{}}}", kGroupDuration, group); }
@@ -431,8 +431,7 @@ void compile_watches(const scenario::Scenario& source, scenario::Reading& readin
     const auto key = [](const Watch& one) {
       return std::tuple(one.step, one.filter.status, one.filter.expected, one.time);
     };
-    std::sort(plan.watches.begin(), plan.watches.end(),
-              [&](const Watch& a, const Watch& b) { return key(a) < key(b); });
+    std::ranges::sort(plan.watches, [&](const Watch& a, const Watch& b) { return key(a) < key(b); });
     plan.watches.erase(std::unique(plan.watches.begin(), plan.watches.end()), plan.watches.end());
     if (plan.watches.size() <= kMaxWatches) continue;
     reading.diagnostics.add(

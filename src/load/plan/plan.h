@@ -25,23 +25,18 @@
 
 namespace bellwether::plan {
 
-// The consequence for a workflow that takes longer than its whole time.
-enum class OnOvertime : uint8_t {
-  kKill,
-  kPause,   // it starts nothing new, and is ended with the rest of its job
-  kNotify,  // the report mentions it
-};
-inline constexpr std::size_t kOnOvertimes = 3;
+// What means the same in a scenario.
+using scenario::Builtin;
+using scenario::Comparison;
+using scenario::kOnOvertimes;
+using scenario::MetricKind;
+using scenario::OnError;
+using scenario::OnLoss;
+using scenario::OnOvertime;
+using scenario::StatusRange;
+using scenario::Take;
 
 struct BodyFiles;  // feeder.h: each request sends one of them
-
-// Metrics of the scenario's own: values that its steps record beside the figures of requests.
-enum class MetricKind : uint8_t {
-  kCounter,  // count, rate (per second)
-  kRate,     // rate: the fraction that is true
-  kTrend,    // avg, min, max, med, p(N); of times: milliseconds
-  kGauge,    // value
-};
 
 struct CustomMetric {
   std::string name;
@@ -67,10 +62,6 @@ using SlotId = uint16_t;
 using StepId = uint16_t;
 // Index into Plan::checks.
 using CheckId = uint16_t;
-
-// Values that a template can mention without a step that makes them.
-using scenario::Builtin;
-using scenario::StatusRange;
 
 // How a value is escaped for the place where a template puts it.
 enum class Escape : uint8_t {
@@ -183,20 +174,6 @@ struct HttpCall {
   std::shared_ptr<const BodyFiles> files;  // null: `body` holds
 };
 
-enum class Comparison : uint8_t {
-  kEqual,
-  kNotEqual,
-  kLess,
-  kLessEqual,
-  kGreater,
-  kGreaterEqual,
-  kContains,
-  kMatches,
-  kExists,
-  kAbsent,
-  kValid  // kJson: the whole body is JSON
-};
-
 // A value to compare with. Numbers compare as numbers when both sides are numbers, else as text. A template is rendered
 // for each response, and is then what its text says.
 using Literal = std::variant<std::string, double, bool, std::nullptr_t, Template>;
@@ -214,9 +191,6 @@ struct Check {
   bool counts = false;          // kJson, kXpath: the number of values is compared; the path may name several
 };
 
-// Which of several values an extraction takes.
-enum class Take : uint8_t { kFirst, kRandom, kAll /* as a JSON list */, kCount };
-
 struct Extract {
   enum class Source : uint8_t { kJson, kRegex, kHeader, kBody, kStatus, kCookie, kXpath, kUrl };
   Source source = Source::kJson;
@@ -228,10 +202,6 @@ struct Extract {
   std::string header;                   // kHeader, kCookie: its name
   std::optional<std::string> fallback;  // `default`: used when the value is missing
 };
-
-// The effect of a failed step on the rest (a failed response is a value unless the user says otherwise). kSkip: this
-// iteration leaves out all steps after it, direct or not.
-enum class OnError : uint8_t { kContinue, kEndIteration, kEndVu, kAbort, kSkip };
 
 // A non-test step: sets values of the iteration's context.
 struct SetAction {
@@ -336,7 +306,7 @@ struct RowField {
 struct Feed {
   // The rule. kSequential: part p of n takes the rows p, p + n, … one after the other, from 0 and modulo their number.
   // kUniquePerVu: user n has row n - 1, modulo their number, in all its iterations.
-  enum class Pick : uint8_t { kSequential, kRandom, kUniquePerVu };
+  using Pick = scenario::RowPick;
   std::shared_ptr<const Feeder> feeder;  // null: elsewhere, and nothing here runs the plan
   Pick pick = Pick::kSequential;
   bool ends = false;  // kSequential: after the last row nothing begins any more
@@ -427,11 +397,9 @@ struct CheckInfo {
   std::string name;  // "status is 200", "json $.token exists"
 };
 
-enum class OnLoss : uint8_t { kInconclusive, kPass, kFail };
-
 // The file whose functions steps call.
 struct Program {
-  enum class Language : uint8_t { kLua, kNative };
+  using Language = scenario::Code::Language;
   Language language = Language::kLua;
   std::string name;                         // of its file, for messages
   std::shared_ptr<const std::string> text;  // of the file, whole

@@ -35,8 +35,8 @@ uint32_t cores_of(const Batch& batch) {
 
 // Into the first batch with room for its least number of cores.
 void place(std::vector<Batch>& batches, const Seat& one, uint32_t pool) {
-  const auto room = std::find_if(batches.begin(), batches.end(),
-                                 [&](const Batch& batch) { return cores_of(batch) + one.grant.cores <= pool; });
+  const auto room =
+      std::ranges::find_if(batches, [&](const Batch& batch) { return cores_of(batch) + one.grant.cores <= pool; });
   if (room != batches.end()) {
     room->push_back(one);
   } else {
@@ -85,7 +85,7 @@ std::vector<std::vector<CoreGrant>> core_batches(const std::vector<CoreDemand>& 
                      std::min(range.most, useful),
                      rank_of(demand.priority)});
   }
-  std::stable_sort(tests.begin(), tests.end(), [](const Seat& a, const Seat& b) { return a.rank < b.rank; });
+  std::ranges::stable_sort(tests, [](const Seat& a, const Seat& b) { return a.rank < b.rank; });
   std::vector<Batch> together;
   for (const Seat& one : tests) place(together, one, pool);
 

@@ -15,9 +15,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "load/scenario/model.h"
+
 namespace bellwether::plan {
 
-enum class Priority : uint8_t { kAuto, kLow, kNormal, kHigh, kExclusive };
+using scenario::Priority;
 
 struct CoreRange {
   uint32_t least = 1;

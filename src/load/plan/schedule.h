@@ -79,11 +79,7 @@ class ArrivalSchedule {
   uint64_t count_;
 };
 
-// A straight line of the number of virtual users, from its value before.
-struct VuStage {
-  Duration duration;  // 0: at once
-  uint32_t target = 0;
-};
+using scenario::VuStage;
 
 // The times at which each user of one part is wanted, while the number of users of the whole run follows its course:
 // user n (from 1) from the moment at which n are reached, until they are fewer. User n belongs to part (n - 1) mod
@@ -134,21 +130,12 @@ using scenario::Delay;
 // In [delay.low, delay.high]. A delay that is always the same draws nothing.
 Duration draw(const Delay& delay, Prng& prng);
 
-// How a workflow makes its load: the executors of a plan.
-struct ConstantVus {
-  uint32_t vus = 1;
-  Duration duration;
-  std::optional<Delay> pacing;  // an iteration starts at the earliest this long after the previous one started
-};
-
-// The number of virtual users follows a course of straight lines.
-struct RampingVus {
-  uint32_t start_vus = 0;
-  std::vector<VuStage> stages;
-  // The time that an iteration of a surplus user may still run.
-  Duration graceful_ramp_down = Duration::seconds(30);
-  std::optional<Delay> pacing;
-};
+// How a workflow makes its load: the executors of a plan. These are as in the scenario.
+using scenario::ArrivalUsers;
+using scenario::ConstantVus;
+using scenario::ExternallyControlled;
+using scenario::Once;
+using scenario::RampingVus;
 
 // A fixed number of iterations of any length, in at most `max_duration`: iterations that have not begun by then are
 // dropped.
@@ -165,33 +152,12 @@ struct Iterations {
   }
 };
 
-// The users that serve the arrivals of an open executor.
-struct ArrivalUsers {
-  uint32_t preallocated = 1;
-  uint32_t most = 1;
-  // The time that an arrival waits for a free virtual user before it is dropped. 0: dropped at once.
-  Duration wait_max;
-  bool rebalance = false;  // on a cluster: parts move to workers that join during the run
-};
-
 // Iterations begin when they are due, independent of the target. Their rate follows a course of straight lines; one
 // level line is constant-arrival-rate.
 struct ArrivalRate {
   std::vector<RateStage> stages;
   ArrivalUsers users;
 };
-
-// A command sets the number of virtual users during the run, from `vus` at its begin to at most `vus_most`.
-struct ExternallyControlled {
-  uint32_t vus = 1;
-  uint32_t vus_most = 1;
-  std::optional<Duration> duration;  // none: until it is stopped
-  Duration graceful_ramp_down = Duration::seconds(30);
-  std::optional<Delay> pacing;
-};
-
-// Runs every step once, on one core: for a workflow whose steps only set values and send no measured request.
-struct Once {};
 
 using Executor = std::variant<ConstantVus, RampingVus, Iterations, ArrivalRate, ExternallyControlled, Once>;
 

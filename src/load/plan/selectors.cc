@@ -50,7 +50,7 @@ std::string quoted(std::string_view text) {
 
 // Whether XPath takes a name of CSS as a name.
 bool is_plain(std::string_view name) {
-  return begins_identifier(name.front()) && std::all_of(name.begin(), name.end(), [](char c) { return is_name(c); });
+  return begins_identifier(name.front()) && std::ranges::all_of(name, [](char c) { return is_name(c); });
 }
 
 // A test of XPath for an attribute or element of this name; empty: any. `local`: in any namespace.
@@ -195,9 +195,7 @@ class Translator {
     if (!take(']')) return wrong("]");
     if (op != '=' && op != '|' && value->empty()) return std::string("false()");
     switch (op) {
-      case '~':
-        return std::none_of(value->begin(), value->end(), is_space) ? has_word(subject, *value)
-                                                                    : std::string("false()");
+      case '~': return std::ranges::none_of(*value, is_space) ? has_word(subject, *value) : std::string("false()");
       case '|':
         return fmt::format("({}={} or starts-with({},{}))", subject, quoted(*value), subject, quoted(*value + "-"));
       case '^': return fmt::format("starts-with({},{})", subject, quoted(*value));

@@ -6,14 +6,13 @@ namespace bellwether::plan {
 namespace {
 
 auto place(std::vector<Values::Value>& values, uint16_t workflow, uint16_t provide) {
-  return std::find_if(values.begin(), values.end(), [&](const Values::Value& one) {
-    return one.workflow == workflow && one.value.provide == provide;
-  });
+  return std::ranges::find_if(
+      values, [&](const Values::Value& one) { return one.workflow == workflow && one.value.provide == provide; });
 }
 
 void add_layer(std::vector<Stage>& stages, const Plan& plan, const std::vector<uint16_t>& layer, uint32_t cores) {
-  const bool ranked = std::any_of(layer.begin(), layer.end(),
-                                  [&](uint16_t w) { return plan.workflows[w].priority != Priority::kAuto; });
+  const bool ranked =
+      std::ranges::any_of(layer, [&](uint16_t w) { return plan.workflows[w].priority != Priority::kAuto; });
   if (!ranked) {
     Stage& stage = stages.emplace_back();
     for (const uint16_t w : layer) stage.grants.push_back({w, cores});
@@ -120,7 +119,7 @@ std::vector<Stage> stages_of(const Plan& plan, uint32_t cores) {
     std::vector<uint16_t> layer;
     for (std::size_t w = 0; w < placed.size(); ++w) {
       const std::vector<uint16_t>& needs = plan.workflows[w].depends;
-      const bool met = std::all_of(needs.begin(), needs.end(), [&](uint16_t need) { return placed[need]; });
+      const bool met = std::ranges::all_of(needs, [&](uint16_t need) { return placed[need]; });
       if (!placed[w] && met) layer.push_back(static_cast<uint16_t>(w));
     }
     check(!layer.empty(), "workflows of a plan do not wait for each other");
@@ -162,8 +161,8 @@ Duration planned_length(const Plan& plan, std::optional<uint32_t> cores) {
 }
 
 bool is_test(const Plan& plan, uint16_t workflow) {
-  return std::any_of(plan.steps.begin(), plan.steps.end(),
-                     [workflow](const StepInfo& step) { return step.workflow == workflow && step.measured; });
+  return std::ranges::any_of(plan.steps,
+                             [workflow](const StepInfo& step) { return step.workflow == workflow && step.measured; });
 }
 
 }  // namespace bellwether::plan

@@ -51,7 +51,7 @@ enum class WorkflowProgress : uint8_t { kOpen, kCompleted, kEnded };
 // workflow.
 template <class ProgressOf>
 bool may_begin(const Links& links, ProgressOf progress) {
-  return std::all_of(links.depends.begin(), links.depends.end(), [&](uint16_t need) {
+  return std::ranges::all_of(links.depends, [&](uint16_t need) {
     return progress(need) == WorkflowProgress::kCompleted ||
            (links.is_teardown && progress(need) == WorkflowProgress::kEnded);
   });
@@ -62,7 +62,7 @@ template <class ProgressOf>
 std::optional<uint16_t> waits_in_vain_for(const Links& links, ProgressOf progress) {
   if (links.is_teardown) return std::nullopt;
   const auto in_vain = [&](uint16_t need) { return progress(need) == WorkflowProgress::kEnded; };
-  const auto found = std::find_if(links.depends.begin(), links.depends.end(), in_vain);
+  const auto found = std::ranges::find_if(links.depends, in_vain);
   return found == links.depends.end() ? std::nullopt : std::optional(*found);
 }
 

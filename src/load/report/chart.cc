@@ -250,9 +250,8 @@ std::string times_chart(const ResultFile& run, const std::vector<Column>& column
 std::string charts(const ResultFile& run, const std::vector<Column>& columns) {
   if (columns.empty()) return {};
   std::string out;
-  const bool spread = std::any_of(columns.begin(), columns.end(), [](const Column& c) {
-    return c.rate_least != c.rate_most || c.failed != c.failed_most;
-  });
+  const bool spread = std::ranges::any_of(
+      columns, [](const Column& c) { return c.rate_least != c.rate_most || c.failed != c.failed_most; });
   {
     const Chart chart(run, columns, linear_axis(0, most_of(columns, &Column::rate_most)));
     out +=

@@ -336,8 +336,7 @@ std::string outcomes(const ResultFile& run) {
   }
   std::vector<OutcomeCount> sorted;
   for (auto& [key, one] : found) sorted.push_back(std::move(one));
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const OutcomeCount& a, const OutcomeCount& b) { return a.count > b.count; });
+  std::ranges::stable_sort(sorted, [](const OutcomeCount& a, const OutcomeCount& b) { return a.count > b.count; });
   Table all({{"Status or error"}, {"Requests"}, {"Share"}, {"Meaning", "text"}});
   Table by_step({{"Step"}, {"Status or error", "text"}, {"Requests"}, {"Ratio in the step"}});
   for (const OutcomeCount& one : sorted) {

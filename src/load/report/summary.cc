@@ -133,7 +133,7 @@ void write_more(Page& page, std::size_t left, const char* what) {
 std::string hiding_stalls(const plan::Plan& plan) {
   std::string names;
   for (std::size_t w = 0; w < plan.workflows.size(); ++w) {
-    const bool hides = std::any_of(plan.steps.begin(), plan.steps.end(), [&](const plan::StepInfo& step) {
+    const bool hides = std::ranges::any_of(plan.steps, [&](const plan::StepInfo& step) {
       return step.workflow == w && step.measured && !plan::has_due_times(plan, step);
     });
     if (hides) names += fmt::format("{}'{}'", names.empty() ? "" : ", ", printable(plan.workflows[w].name));
@@ -428,7 +428,7 @@ void write_errors(Page& page, const RunReport& run) {
     if (count != 0) counts.push_back({static_cast<http1::ErrorKind>(e), count});
   }
   if (counts.empty()) return;
-  std::stable_sort(counts.begin(), counts.end(), [](const Count& a, const Count& b) { return a.count > b.count; });
+  std::ranges::stable_sort(counts, [](const Count& a, const Count& b) { return a.count > b.count; });
   page.heading("ERRORS");
   const std::size_t width = format_count(counts[0].count).size();
   for (const Count& each : counts) {

@@ -61,7 +61,7 @@ std::string decimal(double value) {
 }
 
 std::size_t width_of(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), starts_character));
+  return static_cast<std::size_t>(std::ranges::count_if(text, starts_character));
 }
 
 std::string pad_left(std::string text, std::size_t width) {

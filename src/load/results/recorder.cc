@@ -132,8 +132,7 @@ struct Recorder::Work {
       if (leave) return;
       if (items.size() >= kMaxWaiting) {
         // Without a whole, all later items would be wrong.
-        const auto oldest =
-            std::find_if(items.begin(), items.end(), [](const Item& one) { return one.kind != Item::Kind::kWhole; });
+        const auto oldest = std::ranges::find_if(items, [](const Item& one) { return one.kind != Item::Kind::kWhole; });
         items.erase(oldest == items.end() ? items.begin() : oldest);
         ++left_out;
       }

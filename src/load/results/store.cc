@@ -174,7 +174,7 @@ Result<Run> Store::find(std::string_view name) {
 
 Result<plan::Plan> Store::plan_of(const Run& run) { return kept_plan(*database_, run.id); }
 
-Status Store::each_interval(const Run& run, const plan::Plan& plan, Visitor& visitor) {
+Status Store::each_interval(const Run& run, const plan::Plan& plan, Visit visit) {
   const metrics::Shape shape = aggregate::shape_of(plan);
   Statement select(*database_, "SELECT first, span, covered, window FROM intervals WHERE run = ? ORDER BY first");
   select.text(run.id);
@@ -188,22 +188,9 @@ Status Store::each_interval(const Run& run, const plan::Plan& plan, Visitor& vis
     }
     window->second = static_cast<uint64_t>(select.integer(0));
     window->covered = Duration::nanos(std::max<int64_t>(0, select.integer(2)));
-    visitor.interval(*window, static_cast<uint64_t>(select.integer(1)));
+    visit(*window, static_cast<uint64_t>(select.integer(1)));
   }
 }
-
-namespace {
-
-class AddUp final : public Store::Visitor {
- public:
-  explicit AddUp(aggregate::Totals& totals) : totals_(totals) {}
-  void interval(const metrics::Window& window, uint64_t) override { totals_.add(window, window.covered); }
-
- private:
-  aggregate::Totals& totals_;
-};
-
-}  // namespace
 
 Result<std::string> Store::document(const Run& run) {
   if (run.state == State::kRunning)
@@ -214,7 +201,7 @@ Result<std::string> Store::document(const Run& run) {
   if (run.state == State::kEnded) return select.bytes(0);
   BW_TRY(const auto plan, plan_of(run));
   aggregate::Totals totals(plan);
-  AddUp add_up(totals);
+  const auto add_up = [&totals](const metrics::Window& window, uint64_t) { totals.add(window, window.covered); };
   BW_RETURN_IF_ERROR(each_interval(run, plan, add_up));
   report::RunReport report =
       report::conclude(totals, {.run_id = run.id,

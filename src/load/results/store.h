@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/callback.h"
 #include "core/base/result.h"
 #include "core/base/time.h"
 #include "load/metrics/window.h"
@@ -116,13 +117,9 @@ class Store {
   Result<std::string> document(const Run& run);
   // The plan of its windows (load/results/database.h).
   Result<plan::Plan> plan_of(const Run& run);
-  // All intervals in their order, one after the other.
-  class Visitor {
-   public:
-    virtual ~Visitor() = default;
-    virtual void interval(const metrics::Window& window, uint64_t span) = 0;
-  };
-  Status each_interval(const Run& run, const plan::Plan& plan, Visitor& visitor);
+  // All intervals in their order, one after the other, each with its seconds.
+  using Visit = Callback<void(const metrics::Window& window, uint64_t span)>;
+  Status each_interval(const Run& run, const plan::Plan& plan, Visit visit);
 
   // Puts everything into the one file, without a log beside it, ready to send.
   Status close_whole();

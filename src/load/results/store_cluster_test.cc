@@ -40,8 +40,8 @@ class StoreOfCluster : public testing::Test {
   std::string path() const { return folder_ / "results.db"; }
 
   // The kept intervals, as first and span.
-  struct Spans final : Store::Visitor {
-    void interval(const metrics::Window& window, uint64_t span) override {
+  struct Spans {
+    void operator()(const metrics::Window& window, uint64_t span) {
       of.emplace_back(window.second, span);
       requests += window.steps[0].count;
       covered += window.covered;

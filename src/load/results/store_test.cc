@@ -31,9 +31,8 @@ void add_seconds(Store& store, const std::string& id, uint64_t seconds) {
   }
 }
 
-class Sum final : public Store::Visitor {
- public:
-  void interval(const metrics::Window& window, uint64_t span) override {
+struct Sum {
+  void operator()(const metrics::Window& window, uint64_t span) {
     ++intervals;
     EXPECT_EQ(window.second, end);
     end = window.second + span;

@@ -177,7 +177,6 @@ constexpr Value kEnv[] = {{.form = Form::kNamed, .elements = kScalar, .names = k
 constexpr Value kWorkflows[] = {
     {.form = Form::kNamed, .range = {1, kMaxWorkflows}, .elements = kMapOf<kWorkflow>, .names = kStepNames}};
 
-// In the order of MetricKind.
 constexpr std::string_view kMetricKinds[] = {"counter", "gauge", "rate", "trend"};
 constexpr Value kMetricOf[] = {{.form = Form::kChoice, .choices = kMetricKinds}, {.form = Form::kMap, .map = &kMetric}};
 constexpr Value kMetrics[] = {
@@ -315,8 +314,7 @@ class Writer {
     };
     Json others = Json::object();
     for (const Key& key : map.keys) {
-      const bool is_of_kinds =
-          std::any_of(map.kinds.begin(), map.kinds.end(), [&](const Kind& one) { return has(one.keys, key.name); });
+      const bool is_of_kinds = std::ranges::any_of(map.kinds, [&](const Kind& one) { return has(one.keys, key.name); });
       if (!is_of_kinds || has(kind.keys, key.name)) continue;
       others[std::string(key.name)] = false;
       if (!key.alias.empty()) others[std::string(key.alias)] = false;

@@ -172,9 +172,9 @@ struct Http {
 
 // kValue: of a step's `if`, not of a response.
 enum class Subject : unsigned char { kStatus, kBody, kSize, kJson, kHeader, kDuration, kUrl, kCss, kXpath, kValue };
-enum class Operator : unsigned char {
-  kEquals,
-  kNot,
+enum class Comparison : unsigned char {
+  kEqual,
+  kNotEqual,
   kLess,
   kLessEqual,
   kGreater,
@@ -183,7 +183,7 @@ enum class Operator : unsigned char {
   kMatches,
   kExists,
   kAbsent,
-  kValid
+  kValid  // kJson: the whole body is JSON
 };
 // A text that mentions more than constants is a template.
 using Literal = std::variant<std::string, double, bool, std::nullptr_t, Text>;
@@ -195,12 +195,12 @@ struct Condition {
   Text argument;
   std::optional<Text> attribute;  // kCss: of the element, in place of its text
   bool counts = false;            // the number of values is compared
-  Operator op = Operator::kEquals;
+  Comparison op = Comparison::kEqual;
   std::vector<Literal> any_of;  // kSize: bytes, kDuration: milliseconds; empty for kExists and kAbsent
 };
 
-// In the order of the choices of `pick`.
-enum class Take : unsigned char { kFirst, kRandom, kAll, kCount };
+// Which of several values an extraction takes. In the order of the choices of `pick`.
+enum class Take : unsigned char { kFirst, kRandom, kAll /* as a JSON list */, kCount };
 enum class ExtractSource : unsigned char { kJson, kRegex, kHeader, kBody, kStatus, kCookie, kCss, kXpath, kUrl };
 
 struct Extraction {
@@ -213,6 +213,8 @@ struct Extraction {
   std::optional<std::string> fallback;
 };
 
+// The effect of a failed step on the rest (a failed response is a value unless the user says otherwise). kSkip: this
+// iteration leaves out all steps after it, direct or not.
 enum class OnError : unsigned char { kContinue, kEndIteration, kEndVu, kAbort, kSkip };
 
 // A step whose work is a function of a program.
@@ -256,18 +258,21 @@ bool is_test_step(const Step& step);
 struct ConstantVus {
   uint32_t vus = 1;
   Duration duration;
-  std::optional<Delay> pacing;
+  std::optional<Delay> pacing;  // an iteration starts at the earliest this long after the previous one started
 };
 
+// A straight line of the number of virtual users, from its value before.
 struct VuStage {
-  Duration duration;
+  Duration duration;  // 0: at once
   uint32_t target = 0;
 };
 
+// The number of virtual users follows a course of straight lines.
 struct RampingVus {
-  uint32_t start_vus = 1;
+  uint32_t start_vus = 0;
   std::vector<VuStage> stages;
-  std::optional<Duration> graceful_ramp_down;
+  // The time that an iteration of a surplus user may still run.
+  Duration graceful_ramp_down = Duration::seconds(30);
   std::optional<Delay> pacing;
 };
 
@@ -283,11 +288,12 @@ struct RateStage {
   double target_per_s = 0;
 };
 
+// The users that serve the arrivals of an open executor.
 struct ArrivalUsers {
   uint32_t preallocated = 1;  // users made before the start
   uint32_t most = 1;          // users at once, at most
-  Duration wait_max;          // an arrival that finds no free user in this time is dropped
-  bool rebalance = false;
+  Duration wait_max;          // an arrival that finds no free user in this time is dropped; 0: dropped at once
+  bool rebalance = false;     // on a cluster: parts move to workers that join during the run
 };
 
 struct ConstantArrivalRate {
@@ -302,14 +308,16 @@ struct RampingArrivalRate {
   ArrivalUsers users;
 };
 
+// A command sets the number of virtual users during the run, from `vus` at its begin to at most `vus_most`.
 struct ExternallyControlled {
   uint32_t vus = 1;
   uint32_t vus_most = 1;
-  std::optional<Duration> duration;
-  std::optional<Duration> graceful_ramp_down;
+  std::optional<Duration> duration;  // none: until it is stopped
+  Duration graceful_ramp_down = Duration::seconds(30);
   std::optional<Delay> pacing;
 };
 
+// Runs every step once, on one core: for a workflow whose steps only set values and send no measured request.
 struct Once {};
 
 enum class Priority : unsigned char { kAuto, kLow, kNormal, kHigh, kExclusive };
@@ -327,7 +335,13 @@ struct Provide {
   Text value;
   bool collect_all = false;  // a list of the values of all users
 };
-enum class OnOvertime : unsigned char { kKill, kPause, kNotify };
+// The consequence for a workflow that takes longer than its whole time.
+enum class OnOvertime : unsigned char {
+  kKill,
+  kPause,   // it starts nothing new, and is ended with the rest of its job
+  kNotify,  // the report mentions it
+};
+inline constexpr std::size_t kOnOvertimes = 3;
 
 struct Workflow {
   bool is_sound = true;  // nothing in it was reported
@@ -356,7 +370,11 @@ struct Threshold {
   Duration delay_abort_eval;
 };
 
-enum class DataFormat : unsigned char { kCsv, kJson, kJsonl };
+enum class DataFormat : unsigned char {
+  kCsv,   // the first line names the columns
+  kJson,  // an array of objects
+  kJsonl  // an object a line
+};
 // The rule that gives an iteration its row of a file of data.
 enum class RowPick : unsigned char { kSequential, kRandom, kUniquePerVu };
 
@@ -371,9 +389,14 @@ struct Feeder {
   bool ends = false;  // kSequential: nothing begins after the last row
 };
 
-enum class MetricKind : unsigned char { kCounter, kGauge, kRate, kTrend };
+// Metrics of the scenario's own: values that its steps record beside the figures of requests.
+enum class MetricKind : unsigned char {
+  kCounter,  // count, rate (per second)
+  kRate,     // rate: the fraction that is true
+  kTrend,    // avg, min, max, med, p(N); of times: milliseconds
+  kGauge,    // value
+};
 
-// Values that steps record beside the figures of requests.
 struct Metric {
   Text name;
   MetricKind kind = MetricKind::kCounter;

@@ -32,8 +32,7 @@ std::vector<const Node*> in_order(const Section& file, const Node& workflows) {
 void bind_frame(const Section& file, Scenario& scenario) {
   std::vector<Workflow>& all = scenario.workflows;
   const auto add = [](Workflow& to, const Text& name) {
-    const bool known =
-        std::any_of(to.depends.begin(), to.depends.end(), [&](const Text& one) { return one.text == name.text; });
+    const bool known = std::ranges::any_of(to.depends, [&](const Text& one) { return one.text == name.text; });
     if (!known) to.depends.push_back(name);
   };
   if (file.find("setup") != nullptr) {
@@ -247,7 +246,7 @@ void put_load(const Overrides& overrides, Workflow& workflow) {
     for (const NewLoad::Stage& stage : load.stages) rising.stages.push_back({stage.duration, stage.target});
     workflow.executor = std::move(rising);
   } else if (!load.stages.empty()) {
-    RampingVus course{.start_vus = overrides.vus.value_or(1), .stages = {}, .graceful_ramp_down = {}, .pacing = {}};
+    RampingVus course{.start_vus = overrides.vus.value_or(1), .stages = {}, .pacing = {}};
     for (const NewLoad::Stage& stage : load.stages) {
       course.stages.push_back({stage.duration, static_cast<uint32_t>(std::min<double>(stage.target, kMaxVus))});
     }
@@ -347,7 +346,7 @@ std::vector<Feeder> parse_data(const Node& node, Reading& reading) {
       break;
     }
     const auto is = [&item](std::string_view name) { return name == item.key; };
-    if (!is_value_name(item.key) || std::any_of(kBuiltinNames.begin(), kBuiltinNames.end(), is)) {
+    if (!is_value_name(item.key) || std::ranges::any_of(kBuiltinNames, is)) {
       reading.diagnostics.add(item.place(), {.message = in_quotes(item.key) + " cannot be the name of data",
                                              .expected = "letters, digits and _, and none of " + join(kBuiltinNames)});
     } else if (reading.environment.declares(item.key)) {

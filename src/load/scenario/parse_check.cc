@@ -9,8 +9,8 @@ namespace bellwether::scenario {
 namespace {
 
 // The last two are written in other ways, and no key has their names.
-constexpr EnumNames<Operator> kOperators("equals", "not", "lt", "lte", "gt", "gte", "contains", "matches", "exists",
-                                         "absent", "valid");
+constexpr EnumNames<Comparison> kOperators("equals", "not", "lt", "lte", "gt", "gte", "contains", "matches", "exists",
+                                           "absent", "valid");
 
 const Map& operators_of(const Condition& condition) {
   if (condition.counts) return maps::kCountCheck;
@@ -32,7 +32,7 @@ const Map& operators_of(const Condition& condition) {
 // A scalar as YAML means it: unquoted numbers, true, false and null are values, everything else is a text. What a JSON
 // value equals has the type that the text of a constant means, as the values of other templates do.
 Literal literal_of(const Node& node, const Condition& condition, std::string text) {
-  const bool compares = condition.op == Operator::kEquals || condition.op == Operator::kNot;
+  const bool compares = condition.op == Comparison::kEqual || condition.op == Comparison::kNotEqual;
   if (condition.subject == Subject::kJson && compares && node.text.find("${") != std::string::npos) {
     if (text == "true" || text == "false") return text == "true";
     if (text == "null") return nullptr;
@@ -144,14 +144,14 @@ class ConditionReader {
     }
     condition.op = *kOperators.find(item.key);
     condition.mark = item.place();
-    if (condition.op == Operator::kExists) {
+    if (condition.op == Comparison::kExists) {
       const auto wanted = read_bool(item, section.what(item), reading_);
-      condition.op = wanted.value_or(true) ? Operator::kExists : Operator::kAbsent;
+      condition.op = wanted.value_or(true) ? Comparison::kExists : Comparison::kAbsent;
       out_.push_back(std::move(condition));
       return;
     }
     std::vector<Literal> literals = read_literals(item, condition, section.what(item), reading_);
-    if (condition.op != Operator::kNot) {
+    if (condition.op != Comparison::kNotEqual) {
       condition.any_of = std::move(literals);
       if (!condition.any_of.empty()) out_.push_back(std::move(condition));
       return;
@@ -194,7 +194,7 @@ std::vector<Condition> parse_checks(const Node& node, const std::string& step, R
       continue;
     }
     if (subject == Subject::kJson && item.is_scalar() && item.text == "valid") {
-      out.push_back({.mark = item.place(), .subject = subject, .op = Operator::kValid});
+      out.push_back({.mark = item.place(), .subject = subject, .op = Comparison::kValid});
       continue;
     }
     if (!item.is_map()) {

@@ -149,6 +149,10 @@ std::vector<Text> parse_names(const Section& section, std::string_view key) {
   return names;
 }
 
+// In the order of the table of keys.
+constexpr std::array<MetricKind, 4> kKinds{MetricKind::kCounter, MetricKind::kGauge, MetricKind::kRate,
+                                           MetricKind::kTrend};
+
 std::optional<Metric> parse_metric(const Node& node, Reading& reading) {
   const std::string where = "metric " + in_quotes(node.key);
   if (!is_value_name(node.key) || node.key.size() > kMaxMetricName) {
@@ -163,12 +167,12 @@ std::optional<Metric> parse_metric(const Node& node, Reading& reading) {
     const auto kind =
         read_choice(node, where, find_value(*find_key(maps::kMetric, "kind"), Form::kChoice)->choices, reading);
     if (!kind) return std::nullopt;
-    out.kind = static_cast<MetricKind>(*kind);
+    out.kind = kKinds[*kind];
     return out;
   }
   const Section section(node, where, reading, maps::kMetric);
   section.need("kind", "one of counter, gauge, rate, trend");
-  if (const auto kind = section.choice("kind")) out.kind = static_cast<MetricKind>(*kind);
+  if (const auto kind = section.choice("kind")) out.kind = kKinds[*kind];
   if (const auto unit = section.constant("unit")) {
     out.unit = unit->text;
     if (out.unit.size() > kMaxUnit) {
@@ -221,8 +225,7 @@ void parse_place(const Section& section, const Block* block, Step& step) {
 void parse_step(const Node& node, std::optional<uint16_t> holder, Workflow& workflow, Reading& reading) {
   const std::string& name = node.key;
   const auto index = static_cast<uint16_t>(workflow.steps.size());
-  const bool is_twice = std::any_of(workflow.steps.begin(), workflow.steps.end(),
-                                    [&](const Step& other) { return other.name.text == name; });
+  const bool is_twice = std::ranges::any_of(workflow.steps, [&](const Step& other) { return other.name.text == name; });
   Step& step = workflow.steps.emplace_back();
   step.name = {name, node.key_mark};
   step.holder = holder;

@@ -105,9 +105,7 @@ enum class Executor : unsigned char {
 };
 constexpr Range kVusRange{.low = 1, .high = kMaxVus};
 
-bool has_http(const Workflow& workflow) {
-  return std::any_of(workflow.steps.begin(), workflow.steps.end(), is_test_step);
-}
+bool has_http(const Workflow& workflow) { return std::ranges::any_of(workflow.steps, is_test_step); }
 
 const Kind& kind_of(Executor executor) { return maps::kWorkflow.kinds[static_cast<std::size_t>(executor)]; }
 
@@ -116,7 +114,7 @@ bool has(Names names, std::string_view name) { return std::find(names.begin(), n
 // Those that only some executors read.
 bool is_of_executors(std::string_view key) {
   const auto& kinds = maps::kWorkflow.kinds;
-  return std::any_of(kinds.begin(), kinds.end(), [&](const Kind& kind) { return has(kind.keys, key); });
+  return std::ranges::any_of(kinds, [&](const Kind& kind) { return has(kind.keys, key); });
 }
 
 void refuse_all_but(const Section& section, Names read, const std::string& why) {
@@ -205,7 +203,7 @@ std::optional<Delay> read_pacing(const Section& section) {
 RampingVus read_ramping_vus(const Section& section) {
   RampingVus out;
   out.start_vus = static_cast<uint32_t>(section.whole("start_vus").value_or(1));
-  out.graceful_ramp_down = section.duration("graceful_ramp_down");
+  out.graceful_ramp_down = section.duration("graceful_ramp_down").value_or(out.graceful_ramp_down);
   out.pacing = read_pacing(section);
   read_stages(section, [&](const Section& stage, const Node&, Duration duration) {
     const auto target = stage.whole("target");
@@ -303,7 +301,7 @@ ExternallyControlled read_external(const Section& section) {
   // k6 writes 0 for a workflow that only a command ends.
   out.duration = section.duration("duration");
   if (out.duration && *out.duration <= Duration::zero()) out.duration.reset();
-  out.graceful_ramp_down = section.duration("graceful_ramp_down");
+  out.graceful_ramp_down = section.duration("graceful_ramp_down").value_or(out.graceful_ramp_down);
   out.pacing = read_pacing(section);
   if (const Node* node = section.find("max_vus"); node != nullptr && most && out.vus_most < out.vus) {
     section.reading().diagnostics.add(node->place(),

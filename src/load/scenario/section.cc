@@ -16,7 +16,7 @@ bool is_letter_or_digit(char c) {
 }
 
 bool consists_of(std::string_view text, std::string_view marks) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [marks](char c) {
+  return !text.empty() && std::ranges::all_of(text, [marks](char c) {
     return is_letter_or_digit(c) || marks.find(c) != std::string_view::npos;
   });
 }

@@ -109,8 +109,7 @@ class Reader {
   // The value of `include`, which is removed.
   std::vector<Text> take_includes(Node& file) {
     std::vector<Text> out;
-    const auto at =
-        std::find_if(file.items.begin(), file.items.end(), [](const Node& one) { return one.key == "include"; });
+    const auto at = std::ranges::find_if(file.items, [](const Node& one) { return one.key == "include"; });
     if (at == file.items.end()) return out;
     const Node node = std::move(*at);
     file.items.erase(at);
@@ -164,7 +163,7 @@ class Reader {
   }
 
   bool may_include(const Text& path, const std::string& place) {
-    const auto same = std::find_if(places_.begin(), places_.end(), [&](const Place& one) { return one.path == place; });
+    const auto same = std::ranges::find_if(places_, [&](const Place& one) { return one.path == place; });
     if (same != places_.end()) {
       const auto file = static_cast<uint16_t>(same - places_.begin());
       const std::string before =
@@ -206,15 +205,13 @@ class Reader {
   // Puts the content of a file behind the existing one.
   void merge(Node file) {
     for (Node& item : file.items) {
-      const auto part =
-          std::find_if(kParts.begin(), kParts.end(), [&](const Part& one) { return one.key == item.key; });
+      const auto part = std::ranges::find_if(kParts, [&](const Part& one) { return one.key == item.key; });
       put(out_.root, std::move(item), part == kParts.end() ? 0 : part->levels, "the scenario");
     }
   }
 
   void put(Node& into, Node item, int levels, const std::string& where) {
-    const auto there =
-        std::find_if(into.items.begin(), into.items.end(), [&](const Node& one) { return one.key == item.key; });
+    const auto there = std::ranges::find_if(into.items, [&](const Node& one) { return one.key == item.key; });
     if (there == into.items.end() || (levels > 0 && there->is_null())) {
       if (there != into.items.end()) into.items.erase(there);
       into.items.push_back(std::move(item));

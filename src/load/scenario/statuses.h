@@ -43,8 +43,8 @@ inline std::optional<StatusRange> parse_statuses(std::string_view text) {
 }
 
 inline bool has_status(std::span<const StatusRange> ranges, int status) {
-  return std::any_of(ranges.begin(), ranges.end(),
-                     [status](const StatusRange& one) { return one.low <= status && status <= one.high; });
+  return std::ranges::any_of(ranges,
+                             [status](const StatusRange& one) { return one.low <= status && status <= one.high; });
 }
 
 }  // namespace bellwether::scenario

@@ -224,7 +224,7 @@ std::vector<plan::Provided> Engine::provided(uint16_t workflow) const {
 }
 
 Instant Engine::ended(uint16_t workflow) const {
-  const auto run = std::find_if(runs_.begin(), runs_.end(), [&](const auto& one) { return one->index == workflow; });
+  const auto run = std::ranges::find_if(runs_, [&](const auto& one) { return one->index == workflow; });
   return run == runs_.end() ? Instant() : (*run)->ended;
 }
 

@@ -434,8 +434,8 @@ bool Conditions::mention_time() const {
     const auto* source = std::get_if<plan::Template>(&literal);
     return source != nullptr && mentions_time(*source);
   };
-  return std::any_of(all_->begin(), all_->end(), [&](const plan::Condition& one) {
-    return mentions_time(one.value) || std::any_of(one.any_of.begin(), one.any_of.end(), mentions);
+  return std::ranges::any_of(*all_, [&](const plan::Condition& one) {
+    return mentions_time(one.value) || std::ranges::any_of(one.any_of, mentions);
   });
 }
 

@@ -24,8 +24,7 @@ void put_line(char direction, std::string_view line, std::string& out) {
 }
 
 void put_field(char direction, std::string_view name, std::string_view value, bool credentials, std::string& out) {
-  const bool secret =
-      std::any_of(kSecretFields.begin(), kSecretFields.end(), [name](auto one) { return iequals(one, name); });
+  const bool secret = std::ranges::any_of(kSecretFields, [name](auto one) { return iequals(one, name); });
   put_line(direction, fmt::format("{}: {}", name, secret && !credentials ? "***" : value), out);
 }
 

@@ -270,7 +270,7 @@ task<Flow> IterationRunner::run_action(WorkflowRun& run, Vu& vu, PreparedStep& s
 void IterationRunner::record_those(const PreparedStep& step, const Vu& vu) {
   const std::vector<plan::Recording>& records = step.step().records;
   const bool with_time =
-      std::any_of(records.begin(), records.end(), [](const plan::Recording& one) { return mentions_time(one.value); });
+      std::ranges::any_of(records, [](const plan::Recording& one) { return mentions_time(one.value); });
   recorder_.record(records, context_for(vu, with_time));
 }
 

@@ -50,7 +50,7 @@ bool is_integer(dom::element element) {
 
 std::size_t characters(std::string_view text) {
   return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
 // One search in one document.
@@ -102,7 +102,7 @@ class Search {
     const auto go_on = [&](dom::element child, const Step& step) {
       return along(step, [&] { return walk(child, rest, visit); });
     };
-    return std::any_of(segment.selectors.begin(), segment.selectors.end(), [&](const JsonSelector& selector) {
+    return std::ranges::any_of(segment.selectors, [&](const JsonSelector& selector) {
       switch (selector.kind) {
         case JsonSelector::Kind::kName: {
           dom::element child;
@@ -194,8 +194,8 @@ class Search {
   bool holds(const JsonExpression& condition, dom::element here) {
     const auto part_holds = [&](const JsonExpression& part) { return holds(part, here); };
     switch (condition.kind) {
-      case Kind::kOr: return std::any_of(condition.parts.begin(), condition.parts.end(), part_holds);
-      case Kind::kAnd: return std::all_of(condition.parts.begin(), condition.parts.end(), part_holds);
+      case Kind::kOr: return std::ranges::any_of(condition.parts, part_holds);
+      case Kind::kAnd: return std::ranges::all_of(condition.parts, part_holds);
       case Kind::kNot: return !holds(condition.parts.front(), here);
       case Kind::kExists: {
         bool exists = false;

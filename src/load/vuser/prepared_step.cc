@@ -20,7 +20,7 @@ constexpr std::string_view kUserAgent = "bellwether/0.1";
 
 bool call_mentions_time(const plan::HttpCall& call) {
   if (mentions_time(call.url) || (call.body && mentions_time(*call.body))) return true;
-  if (call.files != nullptr && std::any_of(call.files->bodies.begin(), call.files->bodies.end(), mentions_time)) {
+  if (call.files != nullptr && std::ranges::any_of(call.files->bodies, mentions_time)) {
     return true;
   }
   for (const plan::Header& header : call.headers) {
@@ -30,14 +30,13 @@ bool call_mentions_time(const plan::HttpCall& call) {
 }
 
 bool is_replaced(const RequestChange* change, std::string_view name) {
-  return change != nullptr && std::any_of(change->headers.begin(), change->headers.end(),
-                                          [name](const auto& one) { return iequals(one.first, name); });
+  return change != nullptr &&
+         std::ranges::any_of(change->headers, [name](const auto& one) { return iequals(one.first, name); });
 }
 
 bool has_header(const plan::HttpCall& call, const RequestChange* change, std::string_view name) {
   return is_replaced(change, name) ||
-         std::any_of(call.headers.begin(), call.headers.end(),
-                     [name](const plan::Header& header) { return iequals(header.name, name); });
+         std::ranges::any_of(call.headers, [name](const plan::Header& header) { return iequals(header.name, name); });
 }
 
 void append_field(std::string& out, std::string_view name, std::string_view value) {
@@ -68,8 +67,8 @@ std::unique_ptr<const http1::TlsSettings> tls_settings_of(const plan::Tls& tls) 
 bool can_be_sent(std::string_view name, std::string_view value) {
   constexpr std::string_view kNoToken = "()<>@,;:\\\"/[]?={} \t";
   if (name.empty() || value.find_first_of(std::string_view("\r\n\0", 3)) != std::string_view::npos) return false;
-  return std::all_of(name.begin(), name.end(),
-                     [&](char c) { return c > 0x20 && c < 0x7f && kNoToken.find(c) == std::string_view::npos; });
+  return std::ranges::all_of(
+      name, [&](char c) { return c > 0x20 && c < 0x7f && kNoToken.find(c) == std::string_view::npos; });
 }
 
 using runtime::task;
@@ -100,7 +99,7 @@ std::vector<Target> targets_of(const plan::Plan& plan, http1::OriginTable& origi
     const auto origin = origins.find(url->tls, url->host, url->port, maker.tls(), maker.proxy_to(url->tls, url->host));
     if (!origin) continue;
     const auto is_same = [&origin](const Target& one) { return one.origin == *origin; };
-    if (std::none_of(out.begin(), out.end(), is_same)) out.push_back({*origin, call, std::move(text)});
+    if (std::ranges::none_of(out, is_same)) out.push_back({*origin, call, std::move(text)});
   }
   return out;
 }
@@ -127,7 +126,7 @@ task<Status> open_one(runtime::Runtime& runtime, const Target& target, std::vect
     runtime::ConnectOptions options;
     options.timeout = target.call->connect_timeout;
     const auto fits = [&](const runtime::IpAddress& one) { return one.is_v4() == address.is_v4(); };
-    const auto from = std::find_if(local.begin(), local.end(), fits);
+    const auto from = std::ranges::find_if(local, fits);
     if (from != local.end()) options.from = *from;
     stream = co_await runtime.connect({address, origin.next_hop_port()}, options, nullptr);
     if (stream) break;

@@ -35,7 +35,7 @@ std::string shown(std::string_view text) { return printable(text.substr(0, kMaxW
 
 bool is_bearer_token(std::string_view text) {
   return !text.empty() && text.size() <= kMaxToken &&
-         std::all_of(text.begin(), text.end(), [](char c) { return c > 0x20 && c < 0x7f; });
+         std::ranges::all_of(text, [](char c) { return c > 0x20 && c < 0x7f; });
 }
 
 // Before its end, so that a renewal has time: half a minute, or a quarter of a short life.

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <sys/stat.h>
 
+#include "core/base/freed.h"
+
 namespace bellwether::runtime {
 namespace {
 
@@ -47,12 +49,8 @@ Status make_folders(const std::string& path, mode_t mode) {
   return fail_errno(error, fmt::format("making folder '{}'", path));
 }
 
-struct CloseFolder {
-  void operator()(DIR* folder) const { ::closedir(folder); }
-};
-
 Result<std::vector<std::string>> read_folder(const std::string& path) {
-  const std::unique_ptr<DIR, CloseFolder> folder(::opendir(path.c_str()));
+  const std::unique_ptr<DIR, Freed<::closedir>> folder(::opendir(path.c_str()));
   if (folder == nullptr) return fail_errno(errno, fmt::format("opening folder '{}'", path));
   std::vector<std::string> names;
   while (true) {

@@ -40,8 +40,7 @@ bool is_plain(char c) {
 }
 
 bool is_plain_name(std::string_view name) {
-  return !name.empty() && name.front() != '.' && name.size() <= kLongestName &&
-         std::all_of(name.begin(), name.end(), &is_plain);
+  return !name.empty() && name.front() != '.' && name.size() <= kLongestName && std::ranges::all_of(name, &is_plain);
 }
 
 using runtime::Cancellation;

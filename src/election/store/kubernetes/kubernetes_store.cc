@@ -200,7 +200,7 @@ class KubernetesStore final : public LeaseStore {
       if (lease.counts_epochs || !lease.key.starts_with(prefix)) continue;
       found.push_back({lease.key, observe(lease, 0)});
     }
-    std::sort(found.begin(), found.end(), [](const ListedKey& a, const ListedKey& b) { return a.key < b.key; });
+    std::ranges::sort(found, [](const ListedKey& a, const ListedKey& b) { return a.key < b.key; });
     if (found.size() > most) found.resize(most);
     co_return found;
   }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/bytes.h"
+#include "core/base/freed.h"
 #include "core/runtime/cancellation.h"
 #include "core/runtime/event.h"
 #include "election/store/postgres/postgres_store.h"
@@ -18,10 +19,7 @@ using runtime::task;
 // A confirmed commit is on the disk; an abandoned statement ends.
 constexpr const char* kSessionOptions = "-c synchronous_commit=on -c statement_timeout=10s -c lock_timeout=5s";
 
-struct Clear {
-  void operator()(PGresult* result) const { PQclear(result); }
-};
-using Answer = std::unique_ptr<PGresult, Clear>;
+using Answer = std::unique_ptr<PGresult, Freed<PQclear>>;
 
 struct StateMeaning {
   std::string_view state;  // the beginning of an SQLSTATE
@@ -82,12 +80,8 @@ constexpr Duration kAnswerWithin = Duration::seconds(5);
 constexpr Duration kPingEvery = Duration::seconds(20);
 constexpr Duration kNoticeWithin = Duration::seconds(2);  // that calls go to another server
 
-struct Free {
-  void operator()(PGnotify* notice) const { PQfreemem(notice); }
-};
-
 void pass_on(PGconn* connection, PgWatch& watch) {
-  while (const std::unique_ptr<PGnotify, Free> notice{PQnotifies(connection)}) watch.hear(notice->extra);
+  while (const std::unique_ptr<PGnotify, Freed<PQfreemem>> notice{PQnotifies(connection)}) watch.hear(notice->extra);
 }
 
 }  // namespace

@@ -171,7 +171,7 @@ void PgWatch::add(Listener& listener) {
   if (keeping_.valid()) {
     wake(listener);  // it missed earlier changes
   } else {
-    keeping_ = keep(this);
+    keeping_ = keep_listening(runtime_, refused_, [this](Instant) { return pool_.listen("bellwether", *this); });
   }
 }
 
@@ -181,18 +181,6 @@ void PgWatch::remove(Listener& listener) {
   std::erase(found->second, &listener);
   if (found->second.empty()) listeners_.erase(found);
   if (listeners_.empty()) keeping_ = {};
-}
-
-runtime::task<void> PgWatch::keep(PgWatch* self) {
-  Pauses pauses;
-  while (true) {
-    const Instant begun = self->runtime_.read_clock();
-    const Status ended = co_await self->pool_.listen("bellwether", *self);
-    self->refused_ = refusal_in(ended);
-    const Duration lived = self->runtime_.read_clock() - begun;
-    const Duration pause = pauses.next(lived, ended, self->runtime_.prng());
-    if (pause > Duration::zero()) co_await self->runtime_.sleep(pause);
-  }
 }
 
 void PgWatch::hear(std::string_view told) {

@@ -53,8 +53,6 @@ class PgWatch final {
   const std::string& refused() const { return refused_; }
 
  private:
-  static runtime::task<void> keep(PgWatch* self);
-
   runtime::Runtime& runtime_;
   PgPool& pool_;
   std::string refused_;

@@ -37,7 +37,11 @@ std::optional<std::string> LineReader::next() {
 using runtime::task;
 
 task<bool> WebWatch::changed(runtime::Cancellation* cancel) {
-  if (!keeping_.valid()) keeping_ = keep(this);
+  if (!keeping_.valid()) {
+    keeping_ = keep_listening(runtime_, refused_, [this](Instant begun) {
+      return source_.listen(*this, begun + kBeginWithin, begun + kLife);
+    });
+  }
   runtime::CancelCallback on_cancel(
       cancel, [](void* self) { static_cast<WebWatch*>(self)->woken_.set(); }, this);
   co_await woken_.wait();
@@ -47,18 +51,6 @@ task<bool> WebWatch::changed(runtime::Cancellation* cancel) {
     co_return false;
   }
   co_return std::exchange(may_have_, false);
-}
-
-task<void> WebWatch::keep(WebWatch* self) {
-  Pauses pauses;
-  while (true) {
-    const Instant begun = self->runtime_.read_clock();
-    const Status ended = co_await self->source_.listen(*self, begun + kBeginWithin, begun + kLife);
-    self->refused_ = refusal_in(ended);
-    const Duration lived = self->runtime_.read_clock() - begun;
-    const Duration pause = pauses.next(lived, ended, self->runtime_.prng());
-    if (pause > Duration::zero()) co_await self->runtime_.sleep(pause);
-  }
 }
 
 bool WebWatch::on_line(std::string_view line) {

@@ -90,8 +90,6 @@ class WebWatch {
   const std::string& refused() const { return refused_; }
 
  private:
-  static runtime::task<void> keep(WebWatch* self);
-
   runtime::Runtime& runtime_;
   Source& source_;
   bool may_have_ = false;  // something changed, or perhaps did, since the last report

@@ -37,7 +37,7 @@ std::optional<int64_t> parse_decimal(std::string_view text) {
   const std::string_view whole = text.substr(0, dot);
   std::string places(text.substr(std::min(dot + 1, text.size())));
   const auto all_digits = [](std::string_view digits) {
-    return std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
+    return std::ranges::all_of(digits, [](char c) { return c >= '0' && c <= '9'; });
   };
   if (whole.empty() || whole.size() > 10 || (dot < text.size() && places.empty()) ||
       places.size() > scenario::kMaxDecimalPlaces || !all_digits(whole) || !all_digits(places)) {

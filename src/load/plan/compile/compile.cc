@@ -15,27 +15,15 @@ using scenario::in_quotes;
 
 static_assert(scenario::kMaxProvides == kMaxProvided && scenario::kMaxLists == kMaxLists);
 
-Priority priority_of(scenario::Priority priority) {
-  switch (priority) {
-    case scenario::Priority::kAuto: return Priority::kAuto;
-    case scenario::Priority::kLow: return Priority::kLow;
-    case scenario::Priority::kNormal: return Priority::kNormal;
-    case scenario::Priority::kHigh: return Priority::kHigh;
-    case scenario::Priority::kExclusive: return Priority::kExclusive;
-  }
-  return Priority::kAuto;
-}
-
 // The entry that provides this name for workflow `to`.
 const scenario::Provide* find(const scenario::Workflow& maker, std::string_view to, std::string_view name) {
-  const auto at = std::find_if(maker.provides.begin(), maker.provides.end(), [&](const scenario::Provide& one) {
-    return one.to.text == to && one.name.text == name;
-  });
+  const auto at = std::ranges::find_if(
+      maker.provides, [&](const scenario::Provide& one) { return one.to.text == to && one.name.text == name; });
   return at == maker.provides.end() ? nullptr : &*at;
 }
 bool takes(const scenario::Workflow& user, std::string_view from, std::string_view name) {
-  return std::any_of(user.uses.begin(), user.uses.end(),
-                     [&](const scenario::Use& one) { return one.from.text == from && one.name.text == name; });
+  return std::ranges::any_of(user.uses,
+                             [&](const scenario::Use& one) { return one.from.text == from && one.name.text == name; });
 }
 
 class Dependencies {
@@ -137,8 +125,8 @@ class Dependencies {
                                {.message = in_quotes(use.name.text) + " is already the name of a value in 'env'",
                                 .hint = "choose another name"});
     }
-    const auto first = std::find_if(workflow.uses.begin(), workflow.uses.end(),
-                                    [&](const scenario::Use& other) { return other.name.text == use.name.text; });
+    const auto first = std::ranges::find_if(
+        workflow.uses, [&](const scenario::Use& other) { return other.name.text == use.name.text; });
     if (&*first == &use) return;
     reading_.diagnostics.add(
         use.name.mark,
@@ -159,47 +147,16 @@ void compile_dependencies(const scenario::Scenario& source, const Dag& order, sc
   Dependencies dependencies(source, order, reading, plan);
   for (std::size_t w = 0; w < source.workflows.size(); ++w) {
     plan.workflows[w].depends = order.after(w);
-    plan.workflows[w].priority = priority_of(source.workflows[w].priority);
+    plan.workflows[w].priority = source.workflows[w].priority;
     dependencies.provides(w);
     dependencies.uses(w);
   }
 }
 
-OnError on_error_of(scenario::OnError on_error) {
-  switch (on_error) {
-    case scenario::OnError::kContinue: return OnError::kContinue;
-    case scenario::OnError::kEndIteration: return OnError::kEndIteration;
-    case scenario::OnError::kEndVu: return OnError::kEndVu;
-    case scenario::OnError::kAbort: return OnError::kAbort;
-    case scenario::OnError::kSkip: return OnError::kSkip;
-  }
-  return {};
-}
-
-OnLoss on_loss_of(scenario::OnLoss on_loss) {
-  switch (on_loss) {
-    case scenario::OnLoss::kInconclusive: return OnLoss::kInconclusive;
-    case scenario::OnLoss::kPass: return OnLoss::kPass;
-    case scenario::OnLoss::kFail: return OnLoss::kFail;
-  }
-  return {};
-}
-
-ArrivalUsers users_of(const scenario::ArrivalUsers& users) {
-  return {
-      .preallocated = users.preallocated, .most = users.most, .wait_max = users.wait_max, .rebalance = users.rebalance};
-}
-
 struct ExecutorOf {
-  Executor operator()(const scenario::Once&) const { return Once{}; }
-  Executor operator()(const scenario::ConstantVus& one) const {
-    return ConstantVus{.vus = one.vus, .duration = one.duration, .pacing = one.pacing};
-  }
-  Executor operator()(const scenario::RampingVus& one) const {
-    RampingVus out{.start_vus = one.start_vus, .stages = {}, .pacing = one.pacing};
-    for (const scenario::VuStage& stage : one.stages) out.stages.push_back({stage.duration, stage.target});
-    out.graceful_ramp_down = one.graceful_ramp_down.value_or(out.graceful_ramp_down);
-    return out;
+  template <class Same>
+  Executor operator()(const Same& one) const {
+    return one;
   }
   Executor operator()(const scenario::Iterations& one) const {
     Iterations out{.vus = one.vus, .iterations = one.iterations, .shared = one.shared};
@@ -207,20 +164,15 @@ struct ExecutorOf {
     return out;
   }
   Executor operator()(const scenario::ConstantArrivalRate& one) const {
-    return ArrivalRate{{{one.rate_per_s, one.rate_per_s, one.duration}}, users_of(one.users)};
+    return ArrivalRate{{{one.rate_per_s, one.rate_per_s, one.duration}}, one.users};
   }
   Executor operator()(const scenario::RampingArrivalRate& one) const {
-    ArrivalRate out{{}, users_of(one.users)};
+    ArrivalRate out{{}, one.users};
     double rate = one.start_per_s;
     for (const scenario::RateStage& stage : one.stages) {
       out.stages.push_back({rate, stage.target_per_s, stage.duration});
       rate = stage.target_per_s;
     }
-    return out;
-  }
-  Executor operator()(const scenario::ExternallyControlled& one) const {
-    ExternallyControlled out{.vus = one.vus, .vus_most = one.vus_most, .duration = one.duration, .pacing = one.pacing};
-    out.graceful_ramp_down = one.graceful_ramp_down.value_or(out.graceful_ramp_down);
     return out;
   }
 };
@@ -230,11 +182,7 @@ void compile_executor(const scenario::Workflow& source, Workflow& out) {
   out.start_time = source.start_time;
   out.graceful_stop = source.graceful_stop.value_or(out.graceful_stop);
   out.timeout = source.timeout;
-  switch (source.on_overtime) {
-    case scenario::OnOvertime::kKill: out.on_overtime = OnOvertime::kKill; break;
-    case scenario::OnOvertime::kPause: out.on_overtime = OnOvertime::kPause; break;
-    case scenario::OnOvertime::kNotify: out.on_overtime = OnOvertime::kNotify; break;
-  }
+  out.on_overtime = source.on_overtime;
 }
 
 // The step's own win over those of the steps that hold it, these over those of the workflow, and these over those of
@@ -243,7 +191,7 @@ std::vector<Tag> tags_of(const std::vector<Tag>& of_run, const scenario::Workflo
                          const scenario::Step& step) {
   std::vector<Tag> out;
   const auto add = [&out](const Tag& tag) {
-    const bool known = std::any_of(out.begin(), out.end(), [&](const Tag& one) { return one.key == tag.key; });
+    const bool known = std::ranges::any_of(out, [&](const Tag& one) { return one.key == tag.key; });
     if (!known) out.push_back(tag);
   };
   const auto take = [&](const std::vector<scenario::Pair>& tags) {
@@ -306,7 +254,7 @@ void name_steps(const scenario::Workflow& source, uint16_t workflow, std::size_t
                             .facts = facts_of(step, name)});
       StepInfo& info = plan.steps.back();
       const auto is_name = [](const Tag& tag) { return tag.key == "name"; };
-      if (std::any_of(info.tags.begin(), info.tags.end(), is_name)) std::erase_if(info.facts, is_name);
+      if (std::ranges::any_of(info.tags, is_name)) std::erase_if(info.facts, is_name);
     };
     add(step.name.text);
     name_groups(step, plan.steps.back().tags, own_metrics, diagnostics, plan);
@@ -363,7 +311,7 @@ void compile_step(const scenario::Step& source, Scope& scope, std::size_t index,
   compile_records(source, afterwards, compiling, plan, out);
   compile_group(source.name.mark, compiling.reading, plan, workflow, out);
   out.think = source.think;
-  out.on_error = on_error_of(source.on_error);
+  out.on_error = source.on_error;
 }
 
 void compile_workflow(const scenario::Workflow& source, Compiling& compiling, Plan& plan, Workflow& out) {
@@ -412,7 +360,7 @@ Plan compile(const scenario::Scenario& source, const scenario::Sources& sources,
   Compiling compiling{.source = source, .sources = sources, .reading = reading};
   Plan plan;
   plan.name = source.name;
-  plan.on_loss = on_loss_of(source.on_loss);
+  plan.on_loss = source.on_loss;
   plan.timeout = source.timeout;
   for (const auto& [key, value] : source.tags) plan.tags.push_back({key, value});
   for (const scenario::Pair& pair : source.http.hosts) {

@@ -15,13 +15,9 @@ namespace {
 
 constexpr std::size_t kMaxPrograms = 100;
 
-Program::Language language_of(scenario::Code::Language language) {
-  return language == scenario::Code::Language::kLua ? Program::Language::kLua : Program::Language::kNative;
-}
-
 // Each file once, for all steps that call its functions.
 uint16_t program_of(const scenario::Code& code, Compiling& compiling, Plan& plan) {
-  const Program::Language language = language_of(code.language);
+  const Program::Language language = code.language;
   const std::string path = path_of(code.file, compiling.reading);
   for (std::size_t i = 0; i < plan.programs.size(); ++i) {
     const Program& known = plan.programs[i];

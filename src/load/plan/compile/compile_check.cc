@@ -6,6 +6,7 @@
 #include <re2/re2.h>
 #include <string_view>
 
+#include "core/base/enum_names.h"
 #include "core/base/overloaded.h"
 #include "core/base/result.h"
 #include "core/base/units.h"
@@ -54,16 +55,6 @@ using scenario::in_quotes;
 
 constexpr std::size_t kMaxSeries = 10'000;  // each costs some hundred bytes a core, and more with its counts
 
-MetricKind kind_of(scenario::MetricKind kind) {
-  switch (kind) {
-    case scenario::MetricKind::kCounter: return MetricKind::kCounter;
-    case scenario::MetricKind::kGauge: return MetricKind::kGauge;
-    case scenario::MetricKind::kRate: return MetricKind::kRate;
-    case scenario::MetricKind::kTrend: return MetricKind::kTrend;
-  }
-  return {};
-}
-
 // Of one step and one metric. Both are few at this point, and the series of a step are the last ones.
 uint16_t series_of(std::size_t metric, StepId step, Plan& plan) {
   for (std::size_t i = plan.series.size(); i > 0 && plan.series[i - 1].step == step; --i) {
@@ -82,10 +73,6 @@ bool has_room(std::size_t more, scenario::Mark mark, Plan& plan, scenario::Readi
   return false;
 }
 
-}  // namespace
-
-namespace {
-
 Check::Subject subject_of(scenario::Subject subject) {
   switch (subject) {
     case scenario::Subject::kStatus: return Check::Subject::kStatus;
@@ -102,27 +89,9 @@ Check::Subject subject_of(scenario::Subject subject) {
   return {};
 }
 
-struct ComparisonWords {
-  Comparison comparison;
-  std::string_view words;  // in the name of a check
-};
-
-ComparisonWords comparison_of(scenario::Operator op) {
-  switch (op) {
-    case scenario::Operator::kEquals: return {Comparison::kEqual, "is"};
-    case scenario::Operator::kNot: return {Comparison::kNotEqual, "is not"};
-    case scenario::Operator::kLess: return {Comparison::kLess, "<"};
-    case scenario::Operator::kLessEqual: return {Comparison::kLessEqual, "<="};
-    case scenario::Operator::kGreater: return {Comparison::kGreater, ">"};
-    case scenario::Operator::kGreaterEqual: return {Comparison::kGreaterEqual, ">="};
-    case scenario::Operator::kContains: return {Comparison::kContains, "contains"};
-    case scenario::Operator::kMatches: return {Comparison::kMatches, "matches"};
-    case scenario::Operator::kExists: return {Comparison::kExists, "exists"};
-    case scenario::Operator::kAbsent: return {Comparison::kAbsent, "is absent"};
-    case scenario::Operator::kValid: return {Comparison::kValid, "is valid"};
-  }
-  return {};
-}
+// In the name of a check.
+constexpr EnumNames<Comparison> kComparisons("is", "is not", "<", "<=", ">", ">=", "contains", "matches", "exists",
+                                             "is absent", "is valid");
 
 std::string show(const scenario::Literal& literal, scenario::Subject subject) {
   if (const auto* text = std::get_if<std::string>(&literal)) return in_quotes(*text);
@@ -144,7 +113,7 @@ std::string name_of(const scenario::Condition& condition) {
   if (!condition.argument.text.empty()) out += " " + condition.argument.text;
   if (condition.attribute) out += " @" + condition.attribute->text;
   if (condition.counts) out += " count";
-  out += " " + std::string(comparison_of(condition.op).words);
+  out += fmt::format(" {}", kComparisons[condition.op]);
   for (std::size_t i = 0; i < condition.any_of.size(); ++i) {
     constexpr std::size_t kShown = 4;
     if (i == kShown) return out + " or …";
@@ -182,7 +151,7 @@ uint16_t compile_pattern(std::string_view pattern, scenario::Mark mark, scenario
 
 // The patterns of an operator that takes some.
 void check_patterns(const scenario::Condition& condition, scenario::Reading& reading) {
-  if (condition.op != scenario::Operator::kMatches) return;
+  if (condition.op != Comparison::kMatches) return;
   for (const scenario::Literal& literal : condition.any_of) {
     if (const auto* pattern = std::get_if<std::string>(&literal)) {
       compile_pattern(*pattern, condition.mark, reading);
@@ -240,7 +209,7 @@ std::vector<Check> compile_checks(const scenario::Step& step, StepId id, Templat
     Check check;
     check.id = static_cast<CheckId>(infos.size());
     check.subject = subject_of(condition.subject);
-    check.comparison = comparison_of(condition.op).comparison;
+    check.comparison = condition.op;
     check.counts = condition.counts;
     // The status decides whether the request has failed before anything is extracted.
     check.any_of = compile_literals(condition, check.subject == Check::Subject::kStatus ? before : after);
@@ -273,8 +242,8 @@ std::vector<Condition> compile_conditions(const scenario::Step& step, TemplateMa
   std::vector<Condition> out;
   for (const scenario::Condition& condition : step.conditions) {
     check_patterns(condition, reading);
-    out.push_back({templates.make(condition.argument, Place::kText), comparison_of(condition.op).comparison,
-                   compile_literals(condition, templates)});
+    out.push_back(
+        {templates.make(condition.argument, Place::kText), condition.op, compile_literals(condition, templates)});
   }
   return out;
 }
@@ -283,7 +252,7 @@ Extract compile_extract(const scenario::Extraction& extraction, SlotId slot, sce
   Extract out;
   out.slot = slot;
   out.fallback = extraction.fallback;
-  out.take = static_cast<Take>(extraction.take);
+  out.take = extraction.take;
   switch (extraction.source) {
     case scenario::ExtractSource::kJson:
       out.source = Extract::Source::kJson;
@@ -327,11 +296,11 @@ Extract compile_extract(const scenario::Extraction& extraction, SlotId slot, sce
 void compile_metrics(const scenario::Scenario& source, scenario::Reading& reading, Plan& plan) {
   for (const scenario::Metric& metric : source.metrics) {
     const auto same = [&](const Metric& one) { return one.name == metric.name.text; };
-    if (metric.name.text == kGroupDuration || std::any_of(metrics().begin(), metrics().end(), same)) {
+    if (metric.name.text == kGroupDuration || std::ranges::any_of(metrics(), same)) {
       reading.diagnostics.add(metric.name.mark, {.message = in_quotes(metric.name.text) + " is a metric of every run",
                                                  .hint = "choose another name"});
     }
-    plan.metrics.push_back({metric.name.text, kind_of(metric.kind), metric.unit});
+    plan.metrics.push_back({metric.name.text, metric.kind, metric.unit});
   }
 }
 
@@ -379,13 +348,13 @@ void compile_records(const scenario::Step& source, TemplateMaker& templates, Com
 
 void compile_group(scenario::Mark mark, scenario::Reading& reading, Plan& plan, Workflow& workflow, Step& step) {
   const std::vector<Tag>& tags = plan.steps[step.id].tags;
-  const auto tag = std::find_if(tags.begin(), tags.end(), [](const Tag& one) { return one.key == "group"; });
+  const auto tag = std::ranges::find_if(tags, [](const Tag& one) { return one.key == "group"; });
   if (tag == tags.end() || std::holds_alternative<Block>(step.work)) return;
-  const auto metric = std::find_if(plan.metrics.begin(), plan.metrics.end(),
-                                   [&](const CustomMetric& one) { return one.name == group_metric(tag->value); }) -
+  const auto metric = std::ranges::find_if(
+                          plan.metrics, [&](const CustomMetric& one) { return one.name == group_metric(tag->value); }) -
                       plan.metrics.begin();
-  auto known = std::find_if(workflow.groups.begin(), workflow.groups.end(),
-                            [&](uint16_t series) { return plan.series[series].metric == metric; });
+  auto known =
+      std::ranges::find_if(workflow.groups, [&](uint16_t series) { return plan.series[series].metric == metric; });
   if (known == workflow.groups.end()) {
     if (!has_room(1, mark, plan, reading)) return;
     known = workflow.groups.insert(known, series_of(static_cast<std::size_t>(metric), step.id, plan));

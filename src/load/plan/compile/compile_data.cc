@@ -12,15 +12,6 @@ using scenario::in_quotes;
 
 namespace {
 
-Feeder::Format format_of(scenario::DataFormat format) {
-  switch (format) {
-    case scenario::DataFormat::kCsv: return Feeder::Format::kCsv;
-    case scenario::DataFormat::kJson: return Feeder::Format::kJson;
-    case scenario::DataFormat::kJsonl: return Feeder::Format::kJsonl;
-  }
-  return {};
-}
-
 DataSource read(const scenario::Feeder& source, const scenario::Sources& sources, scenario::Reading& reading) {
   const scenario::Text& path = source.path;
   if (path.text.empty()) return {&source, nullptr};  // was reported
@@ -33,7 +24,7 @@ DataSource read(const scenario::Feeder& source, const scenario::Sources& sources
     return {&source, nullptr};
   }
   if (scenario::is_elsewhere(*view)) return {&source, nullptr, true};
-  auto made = Feeder::make(std::move(*view), {.format = format_of(source.format), .delimiter = source.delimiter});
+  auto made = Feeder::make(std::move(*view), {.format = source.format, .delimiter = source.delimiter});
   if (made) return {&source, std::move(*made)};
   const Feeder::Trouble& trouble = made.error();
   const std::string named =

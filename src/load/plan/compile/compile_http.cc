@@ -20,7 +20,7 @@ constexpr std::size_t kMaxExcept = 1'000;
 constexpr std::string_view kExpected = "http://HOST:PORT, http://USER:PASSWORD@HOST:PORT, none, or environment";
 
 bool is_host(std::string_view host) {
-  return !host.empty() && std::all_of(host.begin(), host.end(), [](char c) {
+  return !host.empty() && std::ranges::all_of(host, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' ||
            c == '_' || c == ':';
   });
@@ -111,8 +111,7 @@ std::optional<std::string> read_file(const scenario::Text& path, uint64_t bytes_
 }
 
 bool has_header(const HttpCall& call, std::string_view name) {
-  return std::any_of(call.headers.begin(), call.headers.end(),
-                     [name](const Header& header) { return iequals(header.name, name); });
+  return std::ranges::any_of(call.headers, [name](const Header& header) { return iequals(header.name, name); });
 }
 
 namespace {
@@ -230,7 +229,7 @@ void add_headers(const scenario::Http& http, TemplateMaker& templates, Compiling
   };
   for (const scenario::Pair& pair : compiling.source.http.headers) {
     const auto is_same = [&](const scenario::Pair& own) { return iequals(own.name.text, pair.name.text); };
-    if (std::none_of(http.headers.begin(), http.headers.end(), is_same)) add(pair);
+    if (std::ranges::none_of(http.headers, is_same)) add(pair);
   }
   for (auto pair = http.headers.begin(); pair != http.headers.end(); ++pair) {
     const bool again = std::any_of(http.headers.begin(), pair, [&](const scenario::Pair& before) {
@@ -362,7 +361,7 @@ std::optional<uint16_t> token_of(const scenario::OAuth2& from, const HttpCall& c
   token.redirects_max = 0;
   token.body_bytes_max = kMaxTokenBytes;
   std::vector<HttpCall>& known = compiling.tokens;
-  const auto at = std::find_if(known.begin(), known.end(), [&](const HttpCall& one) { return is_same(one, token); });
+  const auto at = std::ranges::find_if(known, [&](const HttpCall& one) { return is_same(one, token); });
   const auto index = static_cast<uint16_t>(at - known.begin());
   if (at == known.end()) known.push_back(std::move(token));
   return index;
@@ -423,8 +422,8 @@ std::shared_ptr<const Proxies> proxies_of(const scenario::Text& proxy, Compiling
 bool holds_certificate(std::string_view pem) {
   static constexpr std::array<std::string_view, 3> kBeginnings{
       "-----BEGIN CERTIFICATE-----", "-----BEGIN TRUSTED CERTIFICATE-----", "-----BEGIN X509 CERTIFICATE-----"};
-  return std::any_of(kBeginnings.begin(), kBeginnings.end(),
-                     [pem](std::string_view begin) { return pem.find(begin) != std::string_view::npos; });
+  return std::ranges::any_of(kBeginnings,
+                             [pem](std::string_view begin) { return pem.find(begin) != std::string_view::npos; });
 }
 
 bool holds_plain_key(std::string_view pem) {

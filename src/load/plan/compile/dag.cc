@@ -47,8 +47,7 @@ void Dag::connect(const std::vector<Node>& nodes, const Words& words, const scen
       if (other != i && holders_[other] == holders_[i]) others.push_back(nodes[other].name.text);
     }
     for (const scenario::Text& name : nodes[i].after) {
-      const auto found =
-          std::find_if(nodes.begin(), nodes.end(), [&](const Node& one) { return one.name.text == name.text; });
+      const auto found = std::ranges::find_if(nodes, [&](const Node& one) { return one.name.text == name.text; });
       if (diagnostics.full()) return;
       const bool is_there = found != nodes.end();
       if (is_there && found->holder == holders_[i]) {
@@ -77,7 +76,7 @@ bool Dag::arrange() {
     std::vector<uint16_t> layer;
     for (std::size_t i = 0; i < after_.size(); ++i) {
       const auto is_done = [this](uint16_t other) { return arranged_[other]; };
-      if (!arranged_[i] && std::all_of(after_[i].begin(), after_[i].end(), is_done)) {
+      if (!arranged_[i] && std::ranges::all_of(after_[i], is_done)) {
         layer.push_back(static_cast<uint16_t>(i));
       }
     }
@@ -135,7 +134,7 @@ void Dag::report_cycle(const std::vector<Node>& nodes, const Words& words, Diagn
   auto cycle_begin = path.end();
   do {
     const auto& direct = after_[path.back()];
-    const auto left = std::find_if(direct.begin(), direct.end(), [this](uint16_t i) { return !arranged_[i]; });
+    const auto left = std::ranges::find_if(direct, [this](uint16_t i) { return !arranged_[i]; });
     check(left != direct.end(), "a step that is left waits for another that is left");
     path.push_back(*left);
     cycle_begin = std::find(path.begin(), path.end() - 1, *left);
@@ -168,7 +167,7 @@ class Flow {
                      }) == order.steps.end();
     for (const uint16_t step : order.steps) {
       const auto is_before = [&](uint16_t other) { return dag_.before(other, step); };
-      if (begins(out_.steps[step]) && std::none_of(order.first.begin(), order.first.end(), is_before)) {
+      if (begins(out_.steps[step]) && std::ranges::none_of(order.first, is_before)) {
         order.first.push_back(step);
       }
     }
@@ -194,8 +193,8 @@ class Flow {
     for (const uint16_t step : steps) {
       const auto* block = std::get_if<Block>(&out_.steps[step].work);
       const uint32_t width = block != nullptr ? block->order.width : 1;
-      const auto row = std::find_if(rows.begin(), rows.end(),
-                                    [&](const Row& other) { return one || dag_.before(other.last, step); });
+      const auto row =
+          std::ranges::find_if(rows, [&](const Row& other) { return one || dag_.before(other.last, step); });
       if (row == rows.end()) {
         rows.push_back({step, width});
       } else {

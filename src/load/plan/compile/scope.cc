@@ -37,15 +37,6 @@ Piece slot_piece(SlotId slot) {
   return piece;
 }
 
-Feed::Pick pick_of(scenario::RowPick pick) {
-  switch (pick) {
-    case scenario::RowPick::kSequential: return Feed::Pick::kSequential;
-    case scenario::RowPick::kRandom: return Feed::Pick::kRandom;
-    case scenario::RowPick::kUniquePerVu: return Feed::Pick::kUniquePerVu;
-  }
-  return {};
-}
-
 // The meaning of the expression depends on no other part of the file.
 tl::unexpected<Problem> independent(Problem problem) {
   problem.is_independent = true;
@@ -109,7 +100,7 @@ void Scope::declare(const scenario::Text& name, std::size_t step) {
 }
 
 const Use* Scope::find_use(std::string_view name) const {
-  const auto at = std::find_if(out_.uses.begin(), out_.uses.end(), [&](const Use& use) { return use.name == name; });
+  const auto at = std::ranges::find_if(out_.uses, [&](const Use& use) { return use.name == name; });
   return at == out_.uses.end() ? nullptr : &*at;
 }
 
@@ -230,7 +221,7 @@ Scope::Resolved Scope::resolve_field(std::size_t data, std::string_view part) {
   const Piece piece = slot_piece(field.slot);
   if (from.rows == nullptr && !from.elsewhere) return piece;  // was reported
   const auto [feed, is_new] = feeds_.emplace(data, out_.feeds.size());
-  if (is_new) out_.feeds.push_back({from.rows, pick_of(from.source->pick), from.source->ends, {}});
+  if (is_new) out_.feeds.push_back({from.rows, from.source->pick, from.source->ends, {}});
   out_.feeds[feed->second].fields.push_back(std::move(field));
   if (is_new) {
     auto problem = too_few_rows(from, source_.name.text, facts_of(out_.executor).vus_most);

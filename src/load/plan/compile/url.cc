@@ -73,7 +73,7 @@ Status check_authority(std::string_view authority, bool continues) {
     return (lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9') ||
            std::string_view("-._~%[]:").find(c) != std::string_view::npos;
   };
-  if (!std::all_of(authority.begin(), authority.end(), is_host_character)) {
+  if (!std::ranges::all_of(authority, is_host_character)) {
     return fail(Errc::kInvalid, "'{}' is no host", authority);
   }
   if (continues) return {};
@@ -156,7 +156,7 @@ Status complete_url(Template& url, std::string_view base) {
 }
 
 void append_query(Template& url, const Template& name, const Template& value) {
-  const auto has = [&url](const auto& what) { return std::any_of(url.pieces.begin(), url.pieces.end(), what); };
+  const auto has = [&url](const auto& what) { return std::ranges::any_of(url.pieces, what); };
   const bool has_query = has([](const Piece& piece) {
     return piece.kind == Piece::Kind::kQueryStart || piece.literal.find('?') != std::string::npos;
   });

@@ -198,8 +198,7 @@ bool push_module(lua_State* state, const plan::Program& script) {
     return refuse(state, fmt::format("the module '{}' requires itself, by way of others or not", name));
   }
   if (!lua_isnil(state, -1)) return true;
-  const auto module = std::find_if(script.modules.begin(), script.modules.end(),
-                                   [&](const plan::Module& one) { return one.name == name; });
+  const auto module = std::ranges::find_if(script.modules, [&](const plan::Module& one) { return one.name == name; });
   if (module == script.modules.end()) {
     return refuse(state,
                   fmt::format("the module '{}' was not read with the script: write its name as a text, require(\"{}\")",

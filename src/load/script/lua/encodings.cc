@@ -182,7 +182,7 @@ std::optional<std::string> make_multipart(lua_State* state, Host& host, Prng& pr
     if (lua_type(state, -2) != LUA_TSTRING) return refuse("the parts of 'multipart' have names: {NAME = TEXT}");
     if (!read_parts(state, std::string(text_at(state, -2)), parts)) return std::nullopt;
   }
-  std::stable_sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.name < b.name; });
+  std::ranges::stable_sort(parts, [](const Part& a, const Part& b) { return a.name < b.name; });
   const std::string boundary = "bellwether-" + hex(prng.next()) + hex(prng.next());
   std::string& body = host.scratch;
   body.clear();

@@ -129,7 +129,7 @@ bool read_options(lua_State* state, Host& host, Strand& strand, int index, Optio
     if (!read_option(state, host, strand, name, out)) return false;
   }
   const auto is_type = [](const auto& header) { return iequals(header.first, "content-type"); };
-  const bool has_type = std::any_of(out.headers.begin(), out.headers.end(), is_type);
+  const bool has_type = std::ranges::any_of(out.headers, is_type);
   if (json && !has_type) out.headers.emplace_back("Content-Type", "application/json");
   if (out.multipart_type.empty()) return true;
   if (has_type) return refuse(state, "'multipart' has its own Content-Type: take the header away");

@@ -198,10 +198,10 @@ class Writer {
   Writer(const std::vector<Declared>& declared, const std::string& file) : declared_(declared), file_(file) {}
 
   std::string write() {
-    const auto scenario = std::find_if(declared_.begin(), declared_.end(),
-                                       [](const Declared& one) { return one.kind == BELLWETHER_SCENARIO; });
-    const auto workflow = std::find_if(declared_.begin(), declared_.end(),
-                                       [](const Declared& one) { return one.kind == BELLWETHER_WORKFLOW; });
+    const auto scenario =
+        std::ranges::find_if(declared_, [](const Declared& one) { return one.kind == BELLWETHER_SCENARIO; });
+    const auto workflow =
+        std::ranges::find_if(declared_, [](const Declared& one) { return one.kind == BELLWETHER_WORKFLOW; });
     const bool has_scenario = scenario != declared_.end();
     const bool first = has_scenario && (workflow == declared_.end() || scenario->line <= workflow->line);
     if (first) write_scenario(*scenario);
