@@ -92,6 +92,7 @@ runtime::task<Result<int>> list(runtime::Runtime& runtime, lead::LeaseTools& too
   if (found.size() == options.most && !options.json) {
     std::printf("(only the first %zu; --most shows more)\n", options.most);
   }
+  if (found.empty() && !options.json) std::printf("(no keys in %s)\n", printable(options.via).c_str());
   co_return kExitOk;
 }
 
