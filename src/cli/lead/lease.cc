@@ -163,7 +163,7 @@ runtime::task<Result<int>> steal(runtime::Runtime&, lead::LeaseTools& tools, con
 
 bool is_on_disk(const std::string& url) { return url.starts_with("file:") || url.starts_with("flock:"); }
 
-// An error of the way to a server, not of its answer.
+// Of a server that cannot be reached, or lets nobody in.
 constexpr std::array kNoAnswer{Errc::kRefused, Errc::kReset,       Errc::kClosed,
                                Errc::kTimeout, Errc::kUnreachable, Errc::kDns};
 
@@ -175,8 +175,9 @@ runtime::task<int> with_store(runtime::Runtime& runtime, const LeaseOptions& opt
   lead::LeaseTools tools(runtime, **store, who_asks(options.by), options.timeout);
   auto done = co_await action(runtime, tools, options);
   if (!done && !is_on_disk(options.via) && std::ranges::count(kNoAnswer, done.error().code) > 0) {
-    done.error().message = fmt::format("the store {} does not answer: {}. Check --via, and whether the server runs",
-                                       (*store)->describe(), done.error().message);
+    done.error().message =
+        fmt::format("the store {} cannot be asked: {}. Check --via, and that the server runs and permits this",
+                    (*store)->describe(), done.error().message);
   }
   co_return answer("lease", done, kExitNo);
 }

@@ -86,16 +86,17 @@ std::optional<uint64_t> read_whole(const Node& node, const std::string& what, Ra
   return std::nullopt;
 }
 
-std::optional<Duration> read_duration(const Node& node, const std::string& what, Reading& reading) {
+std::optional<Duration> read_duration(const Node& node, const std::string& what, Reading& reading,
+                                      std::string_view expected) {
   if (!node.is_scalar()) {
-    report_wrong(node, what, "a duration such as 250ms, 30s or 1h30m", reading);
+    report_wrong(node, what, std::string(expected), reading);
     return std::nullopt;
   }
   const auto text = read_constant(node, what, reading);
   if (!text) return std::nullopt;
   const Result<Duration> value = parse_duration(text->text);
   if (value && *value <= kLongestDuration) return *value;
-  report_wrong(node, what, "a duration such as 250ms, 30s or 1h30m, at most 366d", reading,
+  report_wrong(node, what, fmt::format("{}, at most 366d", expected), reading,
                value ? std::string() : value.error().message);
   return std::nullopt;
 }
