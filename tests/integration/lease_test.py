@@ -41,6 +41,7 @@ class Lease(product.Test):
             self.assertIn(word, text)
 
     def test_lists_all_keys_also_those_with_unprintable_names(self):
+        self.assertIn(f"(no keys in {self.via})", self.lease("list").out)
         for key in ("b", "a", "x\ty"):
             self.lead(key, "holder")
             self.until_held_by(key, "holder")
@@ -94,11 +95,11 @@ class Lease(product.Test):
         self.assertIn("has no holder", self.lease("transfer", "k", "--to", "b", code=1).err)
         self.assertEqual(self.bellwether("lease", "show", "k", "--via", self.via).code, 1)
 
-    def test_a_store_that_does_not_answer_is_named_with_the_remedy(self):
+    def test_a_store_that_cannot_be_asked_is_named_with_the_remedy(self):
         for act in (["list"], ["show", "k"]):
             run = self.bellwether("lease", *act, "--via", "redis://127.0.0.1:1")
             self.assertEqual(run.code, 1, run)
-            self.assertRegex(run.err, r"the store redis://127\.0\.0\.1:1\S* does not answer: .*refused.* Check --via")
+            self.assertRegex(run.err, r"the store redis://127\.0\.0\.1:1\S* cannot be asked: .*refused.* Check --via")
 
     def test_unknown_stores_are_explained(self):
         run = self.bellwether("lease", "list", "--via", "ftp://x")

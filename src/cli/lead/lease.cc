@@ -91,6 +91,7 @@ runtime::task<Result<int>> list(runtime::Runtime& runtime, lead::LeaseTools& too
   if (found.size() == options.most && !options.json) {
     std::printf("(only the first %zu; --most shows more)\n", options.most);
   }
+  if (found.empty() && !options.json) std::printf("(no keys in %s)\n", printable(options.via).c_str());
   co_return kExitOk;
 }
 
@@ -161,7 +162,7 @@ runtime::task<Result<int>> steal(runtime::Runtime&, lead::LeaseTools& tools, con
 
 bool is_on_disk(const std::string& url) { return url.starts_with("file:") || url.starts_with("flock:"); }
 
-// An error of the way to a server, not of its answer.
+// Of a server that cannot be reached, or lets nobody in.
 constexpr std::array kNoAnswer{Errc::kRefused, Errc::kReset,       Errc::kClosed,
                                Errc::kTimeout, Errc::kUnreachable, Errc::kDns};
 
@@ -173,8 +174,9 @@ runtime::task<int> with_store(runtime::Runtime& runtime, const LeaseOptions& opt
   lead::LeaseTools tools(runtime, **store, who_asks(options.by), options.timeout);
   auto done = co_await action(runtime, tools, options);
   if (!done && !is_on_disk(options.via) && std::ranges::count(kNoAnswer, done.error().code) > 0) {
-    done.error().message = fmt::format("the store {} does not answer: {}. Check --via, and whether the server runs",
-                                       (*store)->describe(), done.error().message);
+    done.error().message =
+        fmt::format("the store {} cannot be asked: {}. Check --via, and that the server runs and permits this",
+                    (*store)->describe(), done.error().message);
   }
   co_return answer("lease", done, kExitNo);
 }

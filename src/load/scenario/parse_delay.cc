@@ -111,7 +111,7 @@ std::optional<Delay> parse_law(Delay::Law law, const Node& node, const std::stri
 std::optional<Delay> parse_span(const Node& node, const std::string& what, Reading& reading) {
   const std::size_t dots = node.text.find("..");
   if (dots == std::string::npos) {
-    const auto span = read_duration(node, what, reading);
+    const auto span = read_duration(node, what, reading, "a duration such as 250ms, or a range such as 200ms..1s");
     return span ? std::optional(Delay::of(*span)) : std::nullopt;
   }
   Node low = node;

@@ -99,8 +99,9 @@ std::optional<uint64_t> read_whole(const Node& node, const std::string& what, Ra
                      });
 }
 
-std::optional<Duration> read_duration(const Node& node, const std::string& what, Reading& reading) {
-  return read_scalar(node, what, reading, {"a duration such as 250ms, 30s or 1h30m"},
+std::optional<Duration> read_duration(const Node& node, const std::string& what, Reading& reading,
+                                      std::string_view expected) {
+  return read_scalar(node, what, reading, {std::string(expected)},
                      [](const std::string& text, Wrong& wrong) -> std::optional<Duration> {
                        const Result<Duration> value = parse_duration(text);
                        if (value && *value <= kLongestDuration) return *value;

@@ -43,7 +43,8 @@ std::string path_of(const Text& path, const Reading& reading);
 // The value readers report a problem and return nothing when the node does not hold the requested value. `what` names
 // the value in messages: "'vus' in workflow 'browse'".
 std::optional<uint64_t> read_whole(const Node& node, const std::string& what, Range range, Reading& reading);
-std::optional<Duration> read_duration(const Node& node, const std::string& what, Reading& reading);
+std::optional<Duration> read_duration(const Node& node, const std::string& what, Reading& reading,
+                                      std::string_view expected = "a duration such as 250ms, 30s or 1h30m");
 std::optional<uint64_t> read_size(const Node& node, const std::string& what, Reading& reading);
 std::optional<bool> read_bool(const Node& node, const std::string& what, Reading& reading);
 // A text whose ${NAME} are replaced now; other templates are an error.
