@@ -52,7 +52,7 @@ class Files(jobs.Test):
 
     def test_the_leader_is_killed_during_the_upload(self):
         cluster, leader = self.at_work(3, workers=2)
-        size = self.rows(cluster, 200)
+        size = self.rows(cluster, 100)
         file = cluster.write("upload.yaml", self.scenario(cluster))
         cluster.world.set("client", cluster.voters, both=False, rate="5MB")
         process, out = cluster.follow("run", file)
@@ -67,7 +67,7 @@ class Files(jobs.Test):
 
     def test_the_owner_is_killed_while_workers_fetch(self):
         cluster, owner = self.at_work(3, workers=2)
-        size = self.rows(cluster, 200)
+        size = self.rows(cluster, 100)
         cluster.world.set(cluster.voters, ["w1", "w2"], both=False, rate="5MB")
         client = cluster.run(self.scenario(cluster))
         self.partly(cluster, "w1", size)

@@ -11,7 +11,7 @@
 namespace bellwether::sim {
 namespace {
 
-constexpr uint64_t kDefaultSeeds = 200;
+constexpr uint64_t kDefaultSeeds = 100;
 constexpr uint64_t kMaxSeeds = 10'000'000;
 
 std::optional<uint64_t> number_in_environment(const char* name) {

@@ -11,7 +11,7 @@ namespace bellwether::sim {
 namespace {
 
 // Fewer are not enough to meet what is rare.
-constexpr std::size_t kSeedsForFaults = 200;
+constexpr std::size_t kSeedsForFaults = 100;
 
 TEST(Worlds, hold_whatever_breaks_and_reach_all_that_can_break) {
   const WorldTest test = world_test();

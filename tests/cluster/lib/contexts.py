@@ -140,7 +140,10 @@ class Test(voting.Test):
 
     def look(self, cluster, node):
         """Asks what has become of what was kept, and gives how much is left; an end that changes is a mistake."""
-        for request in list(self.kept):
+        ends = self.done()
+        for request, takes in list(self.kept.items()):
+            if takes not in FAILING and request not in ends:
+                continue  # no attempt has come to its end
             outcome = self.outcome(cluster, node, request)
             if not outcome or outcome["state"] not in ("completed", "failed"):
                 continue
@@ -148,10 +151,10 @@ class Test(voting.Test):
             if self.ended.setdefault(request, (outcome["state"], *fence)) != (outcome["state"], *fence):
                 self.twice.append(request)
             with self.lock:
-                takes = self.kept.pop(request)
-            ends = self.done().get(request, [])
-            if takes not in FAILING and (outcome["state"] != "completed" or ends.count(fence) != 1):
-                self.wrong.append((request, outcome, ends))
+                del self.kept[request]
+            own = self.done().get(request, [])
+            if takes not in FAILING and (outcome["state"] != "completed" or own.count(fence) != 1):
+                self.wrong.append((request, outcome, own))
         return len(self.kept)
 
     def all_done(self, cluster, node=None, seconds=PATIENCE):

@@ -19,10 +19,9 @@ import signal
 import subprocess
 import tempfile
 import threading
-import time
 from pathlib import Path
 
-from integration.lib.patience import PATIENCE
+from integration.lib.patience import PATIENCE, until
 
 from . import enclosure
 
@@ -35,22 +34,6 @@ def names(nodes):
 
 def ip(*arguments):
     subprocess.run(["ip", *map(str, arguments)], check=True, stdout=subprocess.DEVNULL)
-
-
-def until(what, condition, seconds=PATIENCE):
-    """Waits until `condition()` is true and gives what it returned; complains about `what` when it never is.
-
-    Whoever waits is idle for longer than it looks: some conditions start a program.
-    """
-    deadline = time.monotonic() + seconds
-    while True:
-        begun = time.monotonic()
-        if answer := condition():
-            return answer
-        now = time.monotonic()
-        if now > deadline:
-            raise AssertionError(f"this never came: {what() if callable(what) else what}")
-        time.sleep(min(0.5, max(0.005, 4 * (now - begun))))
 
 
 class World:

@@ -15,7 +15,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from .patience import PATIENCE
+from .patience import PATIENCE, until
 
 
 given = set()  # ports, whose servers may not listen yet
@@ -44,19 +44,6 @@ def listens(process, port):
             with contextlib.suppress(OSError):
                 return any(os.readlink(link) == f"socket:[{inode}]" for link in Path(f"/proc/{process}/fd").iterdir())
     return False
-
-
-def until(what, condition, seconds=PATIENCE):
-    """Waits until `condition()` is true and gives what it returned; complains about `what` when it never is."""
-    deadline = time.monotonic() + seconds
-    while True:
-        begun = time.monotonic()
-        if answer := condition():
-            return answer
-        now = time.monotonic()
-        if now > deadline:
-            raise AssertionError(f"this never came: {what}")
-        time.sleep(min(0.25, max(0.01, 2 * (now - begun))))  # some conditions start a program
 
 
 def descendants(pid):

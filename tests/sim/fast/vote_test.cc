@@ -14,7 +14,7 @@ namespace bellwether::sim {
 WorldTest world_test() {
   // Two processes of one id that have the same start are met once in thousands of runs.
   return {.worlds = {vote_world()},
-          .runs = 25,
+          .runs = 50,
           .probes = {"elected group: a disk fails", "elected group: a record is lost",
                      "elected group: a member is killed right after its vote",
                      "elected group: a member goes on, and nobody hears it",
