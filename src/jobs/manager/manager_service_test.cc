@@ -168,10 +168,16 @@ TEST_F(ManagerServiceTest, an_assignment_is_lost_when_a_report_lacks_it_that_fol
   EXPECT_TRUE(loses_it(7, 5));
 }
 
-// An order to begin may still be on its way: a worker that has a permit could begin what others run.
-TEST_F(ManagerServiceTest, an_assignment_that_its_worker_does_not_start_moves_when_the_worker_has_dropped_it) {
+// Whether its worker keeps permits.
+class NotStarted : public ManagerServiceTest, public testing::WithParamInterface<bool> {};
+INSTANTIATE_TEST_SUITE_P(Permits, NotStarted, testing::Bool());
+
+// An order to begin may still be on its way: a worker that has a permit could begin what others run. One that knows no
+// permits reads no denial, and would keep the assignment for as long as it waits for an owner.
+TEST_P(NotStarted, an_assignment_moves_when_its_worker_has_dropped_it) {
   start({});
   dispatch::WorkerReport report = willing();
+  report.permits = GetParam();
   ask(w1_, report);
   ASSERT_TRUE(std::holds_alternative<dispatch::Submitted>(submit("j1", test_bundle())));
   until([&] { return worker_.begun.has_value(); });
@@ -186,8 +192,11 @@ TEST_F(ManagerServiceTest, an_assignment_that_its_worker_does_not_start_moves_wh
   };
   report.held = {{"j1", dispatch::JobFence(1), first, dispatch::AssignmentPhase::kReady}};
   EXPECT_TRUE(denied(5).empty());
+  EXPECT_FALSE(worker_.stopped.has_value());
   EXPECT_EQ(denied(6), std::vector{first});
   EXPECT_EQ(worker_.begun->assignment, first);
+  EXPECT_EQ(worker_.stopped.has_value(), !GetParam());
+  if (worker_.stopped) EXPECT_EQ(worker_.stopped->assignment, first);
   report.held.clear();
   denied(7);
   denied(8);
