@@ -6,6 +6,7 @@
 
 #include "core/signature/signature.h"
 #include "jobs/manager/manager_service_testing.h"
+#include "load/aggregate/totals.h"
 
 namespace bellwether::node {
 namespace {
@@ -122,6 +123,43 @@ TEST_F(ManagerServiceTest, whoever_tells_more_than_is_copied_is_asked_for_less_u
   blobs_kv_.full = false;
   until([&] { return levels() == 2; });
   EXPECT_EQ(tell(2).pressure, resilience::Backpressure::kNone);
+}
+
+// A second waits for two assignments, and is closed without the second one. Then that one reports failures, which a
+// copy takes along before their time, and nothing comes after them.
+TEST_F(ManagerServiceTest, a_threshold_judges_what_only_a_copy_took_into_the_totals) {
+  const std::string bundle = bundle_of(R"yaml(
+workflows:
+  buy: {vus: 1, duration: 1h, steps: {pay: {http: {get: "http://127.0.0.1:1/"}}}}
+  look: {vus: 1, duration: 1h, steps: {home: {http: {get: "http://127.0.0.1:1/"}}}}
+thresholds:
+  http_req_failed: [{threshold: "rate<0.5", abort_on_fail: true}]
+)yaml");
+  ManagerSettings settings;
+  settings.coordinator.copy_every = Duration::millis(1);
+  start(settings);
+  dispatch::WorkerReport report = willing();
+  report.cores = report.free = 2;
+  ask(w1_, report);
+  ASSERT_TRUE(std::holds_alternative<dispatch::Submitted>(submit("j1", bundle)));
+  until([&] { return worker_.begun.has_value(); });
+  machine_.run_for(Duration::seconds(2));
+  const auto plan = plan::plan_of(*dispatch::decode_bundle(bundle));
+  const auto tell = [&](uint32_t assignment, uint64_t requests, uint64_t failed) {
+    metrics::Window window(aggregate::shape_of(*plan));
+    window.steps[0].count = requests;
+    window.steps[0].failed = failed;
+    const dispatch::WindowMessage message{"j1", dispatch::AssignmentId(assignment), worker_.begun->from, 1,
+                                          1,    ingest::encode_window(window)};
+    const auto answer = ask(w1_, message);
+    EXPECT_TRUE(std::holds_alternative<dispatch::Applied>(answer)) << refusal_of(answer).why;
+  };
+  tell(1, 1, 0);
+  machine_.run_for(Duration::seconds(3));
+  EXPECT_FALSE(worker_.stopped.has_value());
+  tell(2, 9, 9);
+  until([&] { return worker_.stopped.has_value(); });
+  EXPECT_THAT(worker_.stopped->why, HasSubstr("threshold http_req_failed"));
 }
 
 // On that answer the worker deletes its seconds. If this owner died before the record says so, the next one would wait
