@@ -80,8 +80,14 @@ std::optional<dispatch::Noted::Permit> JobCoordinator::reported(const std::strin
     const auto [first, is_new] = missed_.try_emplace(assignment.id, report.number);
     if (is_new || report.heard < first->second) continue;
     missed_.erase(first);
-    // An order to begin may still be on its way to a worker that has it.
-    missing ? lost.push_back(assignment.id) : job_->give_up(assignment.id);
+    if (missing) {
+      lost.push_back(assignment.id);
+      continue;
+    }
+    // An order to begin may still be on its way to a worker that has it. One that knows no permits reads no denial.
+    job_->give_up(assignment.id);
+    if (assignment.unfenced)
+      scope_.spawn(orders_.stop({assignment.id, dispatch::StopHow::kAtOnce, "it was not started"}));
   }
   for (const AssignmentId id : lost) {
     step([&](Instant at, JobEffects& out) { job_->not_begun(at, id, "it no longer has it", out); });

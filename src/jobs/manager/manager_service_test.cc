@@ -6,6 +6,7 @@
 
 #include "core/signature/signature.h"
 #include "jobs/manager/manager_service_testing.h"
+#include "load/aggregate/totals.h"
 
 namespace bellwether::node {
 namespace {
@@ -124,6 +125,43 @@ TEST_F(ManagerServiceTest, whoever_tells_more_than_is_copied_is_asked_for_less_u
   EXPECT_EQ(tell(2).pressure, resilience::Backpressure::kNone);
 }
 
+// A second waits for two assignments, and is closed without the second one. Then that one reports failures, which a
+// copy takes along before their time, and nothing comes after them.
+TEST_F(ManagerServiceTest, a_threshold_judges_what_only_a_copy_took_into_the_totals) {
+  const std::string bundle = bundle_of(R"yaml(
+workflows:
+  buy: {vus: 1, duration: 1h, steps: {pay: {http: {get: "http://127.0.0.1:1/"}}}}
+  look: {vus: 1, duration: 1h, steps: {home: {http: {get: "http://127.0.0.1:1/"}}}}
+thresholds:
+  http_req_failed: [{threshold: "rate<0.5", abort_on_fail: true}]
+)yaml");
+  ManagerSettings settings;
+  settings.coordinator.copy_every = Duration::millis(1);
+  start(settings);
+  dispatch::WorkerReport report = willing();
+  report.cores = report.free = 2;
+  ask(w1_, report);
+  ASSERT_TRUE(std::holds_alternative<dispatch::Submitted>(submit("j1", bundle)));
+  until([&] { return worker_.begun.has_value(); });
+  machine_.run_for(Duration::seconds(2));
+  const auto plan = plan::plan_of(*dispatch::decode_bundle(bundle));
+  const auto tell = [&](uint32_t assignment, uint64_t requests, uint64_t failed) {
+    metrics::Window window(aggregate::shape_of(*plan));
+    window.steps[0].count = requests;
+    window.steps[0].failed = failed;
+    const dispatch::WindowMessage message{"j1", dispatch::AssignmentId(assignment), worker_.begun->from, 1,
+                                          1,    ingest::encode_window(window)};
+    const auto answer = ask(w1_, message);
+    EXPECT_TRUE(std::holds_alternative<dispatch::Applied>(answer)) << refusal_of(answer).why;
+  };
+  tell(1, 1, 0);
+  machine_.run_for(Duration::seconds(3));
+  EXPECT_FALSE(worker_.stopped.has_value());
+  tell(2, 9, 9);
+  until([&] { return worker_.stopped.has_value(); });
+  EXPECT_THAT(worker_.stopped->why, HasSubstr("threshold http_req_failed"));
+}
+
 // On that answer the worker deletes its seconds. If this owner died before the record says so, the next one would wait
 // for them.
 TEST_F(ManagerServiceTest, excess_is_said_only_when_the_record_that_gives_the_assignment_up_is_kept) {
@@ -168,10 +206,16 @@ TEST_F(ManagerServiceTest, an_assignment_is_lost_when_a_report_lacks_it_that_fol
   EXPECT_TRUE(loses_it(7, 5));
 }
 
-// An order to begin may still be on its way: a worker that has a permit could begin what others run.
-TEST_F(ManagerServiceTest, an_assignment_that_its_worker_does_not_start_moves_when_the_worker_has_dropped_it) {
+// Whether its worker keeps permits.
+class NotStarted : public ManagerServiceTest, public testing::WithParamInterface<bool> {};
+INSTANTIATE_TEST_SUITE_P(Permits, NotStarted, testing::Bool());
+
+// An order to begin may still be on its way: a worker that has a permit could begin what others run. One that knows no
+// permits reads no denial, and would keep the assignment for as long as it waits for an owner.
+TEST_P(NotStarted, an_assignment_moves_when_its_worker_has_dropped_it) {
   start({});
   dispatch::WorkerReport report = willing();
+  report.permits = GetParam();
   ask(w1_, report);
   ASSERT_TRUE(std::holds_alternative<dispatch::Submitted>(submit("j1", test_bundle())));
   until([&] { return worker_.begun.has_value(); });
@@ -186,8 +230,11 @@ TEST_F(ManagerServiceTest, an_assignment_that_its_worker_does_not_start_moves_wh
   };
   report.held = {{"j1", dispatch::JobFence(1), first, dispatch::AssignmentPhase::kReady}};
   EXPECT_TRUE(denied(5).empty());
+  EXPECT_FALSE(worker_.stopped.has_value());
   EXPECT_EQ(denied(6), std::vector{first});
   EXPECT_EQ(worker_.begun->assignment, first);
+  EXPECT_EQ(worker_.stopped.has_value(), !GetParam());
+  if (worker_.stopped) EXPECT_EQ(worker_.stopped->assignment, first);
   report.held.clear();
   denied(7);
   denied(8);

@@ -138,6 +138,7 @@ void Histogram::add_block(Block& block, Block other) {
 }
 
 void Histogram::merge(const Histogram& other) {
+  check(this != &other, "a histogram is not merged with itself");
   if (other.blocks_ == nullptr) {
     for (uint32_t i = 0; i < other.few_count_; ++i) add_one(other.few_[i]);
   } else {

@@ -53,6 +53,7 @@ class Histogram {
   }
   void record(Duration value, uint64_t times);
 
+  // REQUIRES another one: it reads counts while it adds to them.
   void merge(const Histogram& other);
   // Forgets all counts and gives the memory back.
   void clear();

@@ -139,5 +139,12 @@ TEST(WindowDeathTest, windows_of_different_plans_are_not_merged) {
   EXPECT_DEATH(a.merge(Window({1, 1, 3})), "one plan");
 }
 
+TEST(WindowDeathTest, none_is_merged_with_itself) {
+  Window a({1, 1, 3});
+  EXPECT_DEATH(a.merge(a), "with itself");
+  EXPECT_DEATH(a.steps[0].merge(a.steps[0]), "with itself");
+  EXPECT_DEATH(a.workflows[0].merge(a.workflows[0]), "with itself");
+}
+
 }  // namespace
 }  // namespace bellwether::metrics
