@@ -129,6 +129,7 @@ class Arrivals(product.Test):
         run = self.load(scenario(self.server.url, "vus: 5"), "--rate", "30/m", "--duration", "900ms")
         self.assertEqual(run.totals["scheduled_iterations"], 1)
         self.assertEqual(len(self.server.requests), 1)
+        self.assertLessEqual(run.totals["rate_per_s"], 1 / 0.9, "it lasts as long as planned")
 
 
 if __name__ == "__main__":

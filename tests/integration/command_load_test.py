@@ -2,6 +2,7 @@
 """A load as the command line gives it: iterations, stages, tags, bodies; each request in a log or on the terminal."""
 
 import csv
+import datetime
 import json
 import re
 
@@ -179,6 +180,10 @@ workflows:
             self.assertIn("build=7", row["tags"].split(";"))
             self.assertRegex(row["time"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$")
             self.assertGreaterEqual(int(row["response_us"]), int(row["service_us"]))
+            # Both name one moment as the start of the run, this one to a microsecond and the result to a millisecond.
+            begin = datetime.datetime.fromisoformat(row["time"]) - datetime.timedelta(seconds=float(row["t_s"]))
+            started = datetime.datetime.fromisoformat(run.result["run"]["started_at"])
+            self.assertLess(abs(begin - started), datetime.timedelta(milliseconds=2))
         self.assertEqual(sum(int(row["bytes_received"]) for row in rows), run.totals["bytes_received"])
 
     def test_the_request_log_names_the_error_of_a_request_without_a_response(self):

@@ -148,6 +148,26 @@ TEST_F(EventLoopTest, turns_are_observed) {
   for (const Duration busy : turns) EXPECT_GE(busy, Duration::zero());
 }
 
+TEST_F(EventLoopTest, what_precedes_their_observation_belongs_to_no_turn) {
+  const Instant before = runtime->now();
+  while (runtime->read_clock() == before) continue;
+  struct Begins {
+    Runtime& of;
+    std::vector<Instant> at;
+  } begins{*runtime, {}};
+  const Instant asked = runtime->read_clock();
+  runtime->observe_turns(
+      [](void* to, Duration busy) {
+        auto& seen = *static_cast<Begins*>(to);
+        seen.at.push_back(seen.of.now() - busy);
+      },
+      &begins);
+  std::vector<int> order;
+  runtime->run(note_after(*runtime, Duration::millis(1), order, 0));
+  ASSERT_FALSE(begins.at.empty());
+  EXPECT_GE(begins.at.front(), asked);
+}
+
 TEST_F(EventLoopTest, clocks_go_forward) {
   const Instant before = runtime->now();
   EXPECT_GE(runtime->read_clock(), before);

@@ -122,7 +122,6 @@ void LoadThread::main() {
   }
   runtime_->observe_turns([](void* engine, Duration busy) { static_cast<vuser::Engine*>(engine)->note_turn(busy); },
                           engine_.get());
-  runtime_->read_clock();
   runtime_->run(drive());
   ended_ = runtime_->read_clock();
   post_to_control([](void* self) {

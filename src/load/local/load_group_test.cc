@@ -31,6 +31,7 @@ class Heard final : public LoadGroup::Listener {
     seconds.push_back(window.second);
     covered += lived;
     scheduled.push_back(window.workflows[0].scheduled);
+    ran += window.workflows[0].ran;
     running.push_back(group->running());
     watched.resize(window.watches.size());
     for (std::size_t i = 0; i < watched.size(); ++i) watched[i] += window.watches[i].count();
@@ -49,6 +50,7 @@ class Heard final : public LoadGroup::Listener {
   std::vector<std::string> notes;
   std::vector<uint64_t> watched;
   Duration covered;
+  Duration ran;
 };
 
 class LoadGroupTest : public testing::Test {
@@ -63,6 +65,7 @@ class LoadGroupTest : public testing::Test {
     EXPECT_FALSE(group.running());
     EXPECT_EQ(heard_.covered, group.elapsed() - resume_at);
     tally_ = group.tally();
+    ran_ = group.elapsed(0);
     const auto first = static_cast<uint64_t>(resume_at / Duration::seconds(1));
     for (std::size_t i = 0; i < heard_.seconds.size(); ++i) EXPECT_EQ(heard_.seconds[i], first + i);
   }
@@ -75,6 +78,7 @@ class LoadGroupTest : public testing::Test {
   std::unique_ptr<runtime::EpollRuntime> runtime_ = runtime::test_runtime();
   Heard heard_;
   vuser::Tally tally_;
+  Duration ran_;  // the first workflow
 };
 
 TEST_F(LoadGroupTest, merges_its_parts_second_by_second) {
@@ -228,6 +232,7 @@ TEST_F(LoadGroupTest, that_is_held_up_leaves_out_no_second) {
   EXPECT_EQ(scheduled(), 600u);
   EXPECT_EQ(tally_.requests, 600u - tally_.dropped);
   EXPECT_TRUE(std::ranges::count(heard_.scheduled, 0u) > 0) << "it was not held up";
+  EXPECT_EQ(heard_.ran, ran_) << "rates are per this time";
 }
 
 }  // namespace

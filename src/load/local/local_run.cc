@@ -90,9 +90,8 @@ bool LocalRun::runs_all_the_same(const Stage& stage) const {
 
 runtime::task<void> LocalRun::run() {
   start_ = control_.read_clock() + kHeadStart;
-  started_at_ = control_.wall_now();
-  if (options_.request_log != nullptr)
-    options_.request_log->begin(start_, WallTime{started_at_.unix_ns + kHeadStart.ns()});
+  started_at_ = WallTime{control_.wall_now().unix_ns + kHeadStart.ns()};
+  if (options_.request_log != nullptr) options_.request_log->begin(start_, started_at_);
   going_ = true;
   runtime::Scope beside;
   if (plan_.timeout) beside.spawn(watch_timeout(this, beside.cancellation()));

@@ -78,6 +78,8 @@ task<void> Executors::arrivals(WorkflowRun& run, const plan::ArrivalRate& execut
   run.serving.clear();  // on the thread that made them
   drop_expired(run, true);
   tell_waiting(run);
+  // Its last arrival is due before the end of its time. Without the rest, its rate would exceed the planned one.
+  co_await runtime_.sleep_until(run.last(), &run.waiting);
 }
 
 // After the last arrival of this part, others may still need its users; `last` is that of all parts.

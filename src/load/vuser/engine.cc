@@ -252,14 +252,15 @@ task<void> Engine::tick(Instant start, uint64_t second) {
   while (going) {
     going = co_await state_.runtime.sleep_until(start + Duration::seconds(static_cast<int64_t>(second) + 1), &ended_);
     const Instant begin = start + Duration::seconds(static_cast<int64_t>(second));
-    const Instant end = std::min(begin + Duration::seconds(1), state_.runtime.now());
+    const Instant end = going ? begin + Duration::seconds(1) : state_.runtime.now();
     state_.window->second = second++;
     for (const auto& run : runs_) {
       executors_.drop_expired(*run, !going);
       metrics::WorkflowWindow& counts = state_.window->workflows[run->index];
-      counts.vus_active = std::exchange(run->active_most, run->active);
+      // The sink may have left this window here in the seconds before.
+      counts.vus_active = std::max(counts.vus_active, std::exchange(run->active_most, run->active));
       counts.vus_allocated = static_cast<int64_t>(run->vus.size()) - run->resting;
-      counts.ran = std::max(std::min(end, run->ended) - std::max(begin, run->from), Duration::zero());
+      counts.ran += std::max(std::min(end, run->ended) - std::max(begin, run->from), Duration::zero());
       if (state_.assignment.reported) report(*run, counts, start + Duration::seconds(static_cast<int64_t>(second)));
     }
     Tally so_far = tally();

@@ -9,8 +9,6 @@ namespace bellwether::vuser {
 
 using runtime::task;
 
-namespace {}  // namespace
-
 task<void> Executors::run(WorkflowRun& run, Instant start, Resume resume) {
   run.start = start + run.workflow.start_time;
   run.from = std::max(run.start, start + resume.at);

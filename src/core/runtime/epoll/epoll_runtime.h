@@ -76,10 +76,12 @@ class EpollRuntime final : public Runtime {
     }
   }
 
-  // Told after each turn how long the loop was busy between two waits. For the generator's self-observation.
+  // Told after each turn how long the loop was busy between two waits; the time before this call belongs to no turn.
+  // For the generator's self-observation.
   void observe_turns(void (*observer)(void* context, Duration busy), void* context) {
     turn_observer_ = observer;
     turn_context_ = context;
+    woke_ = read_clock();
   }
 
   Instant boot_now() override;
