@@ -1,4 +1,3 @@
-
 #include "cli/cluster/cluster_format.h"
 #include "cli/view.h"
 #include "core/base/units.h"

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "core/base/check.h"
+#include "core/base/encoding.h"
 
 namespace bellwether::console {
 namespace {
@@ -273,10 +274,8 @@ void Terminal::tell_errors() {
 
 bool locale_is_utf8() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
-    std::string value = environment(name);
+    const std::string value = lower_case(environment(name));
     if (value.empty()) continue;
-    std::transform(value.begin(), value.end(), value.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     return value.find("utf-8") != std::string::npos || value.find("utf8") != std::string::npos;
   }
   return false;

@@ -1,6 +1,7 @@
 #include "load/local/local_run.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/runtime/scope.h"
 #include "load/aggregate/metric.h"

@@ -27,13 +27,6 @@ bool is_name(char c) {
          static_cast<unsigned char>(c) >= 0x80;
 }
 
-std::string lower(std::string text) {
-  for (char& c : text) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return text;
-}
-
 // XPath 1.0 has no escapes: a text with both kinds of quotes is put together.
 std::string quoted(std::string_view text) {
   if (text.find('\'') == std::string_view::npos) return fmt::format("'{}'", text);
@@ -74,7 +67,7 @@ class Translator {
       skip_spaces();
       auto one = selector();
       if (!one) return one;
-      if (!attribute_.empty()) *one += "/@" + lower(std::string(attribute_));
+      if (!attribute_.empty()) *one += "/@" + lower_case(attribute_);
       out += (out.empty() ? "" : " | ") + *one;
       skip_spaces();
       if (at_end()) return out;
@@ -147,7 +140,7 @@ class Translator {
       at_ = begin;
       return wrong("no prefix of a namespace, because none is declared: a name");
     }
-    return test_of(lower(*name), any_space);
+    return test_of(lower_case(*name), any_space);
   }
 
   // One condition; empty when the text has none here.
@@ -182,7 +175,7 @@ class Translator {
     }
     const auto name = read_identifier();
     if (!name || name->empty()) return wrong("the name of an attribute");
-    const std::string subject = "@" + test_of(lower(*name), any_space);
+    const std::string subject = "@" + test_of(lower_case(*name), any_space);
     skip_spaces();
     if (take(']')) return subject;
     char op = '=';
@@ -232,7 +225,7 @@ class Translator {
         {"nth-of-type", "(same-before()+1)"},
         {"nth-last-of-type", "(same-after()+1)"}};
     const std::size_t begin = at_;
-    const std::string name = lower(read_name());
+    const std::string name = lower_case(read_name());
     for (const auto& [word, condition] : kPlain) {
       if (name == word) return std::string(condition);
     }
@@ -255,7 +248,7 @@ class Translator {
     if (!language || language->empty()) return wrong("a language such as en");
     skip_spaces();
     if (!take(')')) return wrong(")");
-    const std::string wanted = quoted(lower(*language) + "-");
+    const std::string wanted = quoted(lower_case(*language) + "-");
     constexpr std::string_view kLower =
         "translate(concat(@lang,'-'),'ABCDEFGHIJKLMNOPQRSTUVWXYZ','abcdefghijklmnopqrstuvwxyz')";
     return fmt::format("(lang({}) or ancestor-or-self::*[@lang][1][starts-with({},{})])", quoted(*language), kLower,
@@ -283,7 +276,7 @@ class Translator {
     if (!take('(')) return wrong("(");
     const std::size_t end = text_.find(')', at_);
     if (end == std::string_view::npos) return wrong(")");
-    const std::string text = lower(std::string(trim(text_.substr(at_, end - at_))));
+    const std::string text = lower_case(trim(text_.substr(at_, end - at_)));
     std::string_view rest = text == "odd" ? "2n+1" : text == "even" ? "2n" : std::string_view(text);
     int64_t step = 0;
     std::optional<int64_t> offset = 0;
