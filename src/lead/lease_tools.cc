@@ -39,11 +39,6 @@ LeaseRecord stolen(const LeaseRecord& from, election::Epoch floor, const std::st
 
 }  // namespace
 
-runtime::task<Result<std::vector<store::ListedKey>>> LeaseTools::list(std::string prefix, std::size_t most) {
-  auto found = co_await store_.list(std::move(prefix), most, deadline(), nullptr);
-  co_return found;
-}
-
 runtime::task<Result<Observation>> LeaseTools::show(std::string key) {
   BW_CO_TRY(const auto opened, store_.open(std::move(key)));
   auto seen = co_await opened->look(deadline(), nullptr);
@@ -85,18 +80,6 @@ runtime::task<Result<LeaseRecord>> LeaseTools::amend(std::string key, std::strin
     if (outcome->applied) co_return seen.record;
   }
   co_return fail(Errc::kTimeout, "'{}' changed during {} attempts; try again", key, kTries);
-}
-
-runtime::task<Result<LeaseRecord>> LeaseTools::ask_to_hand_over(std::string key, std::string heir,
-                                                                std::optional<election::Epoch> only) {
-  auto done = co_await amend(std::move(key), std::move(heir), false, only);
-  co_return done;
-}
-
-runtime::task<Result<LeaseRecord>> LeaseTools::steal(std::string key, std::string heir,
-                                                     std::optional<election::Epoch> only) {
-  auto done = co_await amend(std::move(key), std::move(heir), true, only);
-  co_return done;
 }
 
 // The key while it has no holder.

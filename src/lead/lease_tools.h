@@ -22,20 +22,26 @@ class LeaseTools {
   LeaseTools(runtime::Runtime& runtime, store::LeaseStore& store, std::string by, Duration timeout)
       : runtime_(runtime), store_(store), by_(std::move(by)), timeout_(timeout) {}
 
-  runtime::task<Result<std::vector<store::ListedKey>>> list(std::string prefix, std::size_t most);
+  runtime::task<Result<std::vector<store::ListedKey>>> list(std::string prefix, std::size_t most) {
+    return store_.list(std::move(prefix), most, deadline(), nullptr);
+  }
   runtime::task<Result<election::Observation>> show(std::string key);
 
   // Asks the holder to stop its work and hand over to `heir`, or to any candidate when that is empty. kNotFound when
   // the key has no holder. Returns the record from before; wait_for_change() detects whether the holder obeyed. `only`:
   // the epoch of the intended holder; kInvalid when another one holds the key by now.
   runtime::task<Result<election::LeaseRecord>> ask_to_hand_over(std::string key, std::string heir,
-                                                                std::optional<election::Epoch> only = std::nullopt);
+                                                                std::optional<election::Epoch> only = std::nullopt) {
+    return amend(std::move(key), std::move(heir), false, only);
+  }
 
   // Takes the key away at once, for `heir` or for any candidate. The old holder learns of it at its next renewal. Until
   // then both may act, and only a resource that checks the fencing token is safe. The epoch grows by one here, and by
   // one more with the next holder.
   runtime::task<Result<election::LeaseRecord>> steal(std::string key, std::string heir,
-                                                     std::optional<election::Epoch> only = std::nullopt);
+                                                     std::optional<election::Epoch> only = std::nullopt) {
+    return amend(std::move(key), std::move(heir), true, only);
+  }
 
   // For a key with lost or doubtful epochs: takes it, for a moment, under `floor` or one more than the highest known
   // epoch, whichever is higher, and gives it back. From then on it is free, and its epochs go on above that. kExists

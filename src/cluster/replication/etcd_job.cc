@@ -101,11 +101,6 @@ task<Result<EtcdJob::View>> EtcdJob::transact(EtcdTransaction transaction, bool 
   co_return view_of(body);
 }
 
-task<Result<EtcdJob::View>> EtcdJob::look(Time& time) {
-  auto view = co_await transact(transaction(), true, time);
-  co_return view;
-}
-
 Error EtcdJob::late(const Time& time, const std::string& why) const {
   return {time.why(), fmt::format("job '{}': {}", key_, time.why() == Errc::kClosed ? "this node is ending" : why)};
 }

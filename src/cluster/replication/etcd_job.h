@@ -78,7 +78,7 @@ class EtcdJob : public std::enable_shared_from_this<EtcdJob> {
 
   runtime::task<Result<std::string>> call(const char* path, std::string body, bool repeatable, Time& time);
   runtime::task<Result<View>> transact(store::EtcdTransaction transaction, bool repeatable, Time& time);
-  runtime::task<Result<View>> look(Time& time);
+  runtime::task<Result<View>> look(Time& time) { return transact(transaction(), true, time); }
   Result<View> view_of(const std::string& body) const;
   store::EtcdTransaction transaction() const;
   std::string owner_name() const { return store_.owners_ + key_; }

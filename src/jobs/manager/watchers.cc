@@ -28,11 +28,11 @@ bool LiveBoard::heard(Instant now, Instant collected, uint64_t number, const dis
   windows_->take(now, known.source, collected, number,
                  {told.requests, told.failed, told.iterations, told.dropped, told.vus});
   if (known.number && number <= *known.number) return false;
-  if (known.number) take_off(known.what);
+  if (known.number) count(known.what, -1);
   known.number = number;
   known.at = now;
   known.what = told;
-  add(told);
+  count(told, 1);
   ++version_;
   return true;
 }
@@ -78,20 +78,12 @@ dispatch::LiveNews LiveBoard::news(Instant now, uint64_t change) const {
   return out;
 }
 
-void LiveBoard::add(const dispatch::LiveMessage::Assignment& one) {
-  sum_.requests += one.requests;
-  sum_.failed += one.failed;
-  sum_.iterations += one.iterations;
-  sum_.dropped += one.dropped;
-  sum_.vus += one.vus;
-}
-
-void LiveBoard::take_off(const dispatch::LiveMessage::Assignment& one) {
-  sum_.requests -= one.requests;
-  sum_.failed -= one.failed;
-  sum_.iterations -= one.iterations;
-  sum_.dropped -= one.dropped;
-  sum_.vus -= one.vus;
+void LiveBoard::count(const dispatch::LiveMessage::Assignment& one, int64_t sign) {
+  sum_.requests += sign * one.requests;
+  sum_.failed += sign * one.failed;
+  sum_.iterations += sign * one.iterations;
+  sum_.dropped += sign * one.dropped;
+  sum_.vus += sign * one.vus;
 }
 
 using dispatch::Refusal;

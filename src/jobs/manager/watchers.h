@@ -66,8 +66,8 @@ class LiveBoard {
     metrics::LiveWindows::Source source = 0;
   };
   metrics::LiveWindows& windows(Instant now);
-  void add(const dispatch::LiveMessage::Assignment& one);
-  void take_off(const dispatch::LiveMessage::Assignment& one);
+  // `sign`: 1 adds its counters to the sums, -1 takes them off.
+  void count(const dispatch::LiveMessage::Assignment& one, int64_t sign);
 
   std::map<dispatch::AssignmentId, Told> told_;
   dispatch::LiveSum sum_;  // of all; without the age

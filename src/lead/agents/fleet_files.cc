@@ -168,10 +168,7 @@ task<Result<Kernel>> read_kernel(SharedFile& file) {
 
 }  // namespace
 
-task<Result<AgentRegistry>> RegistryFile::read() {
-  auto read = co_await read_kernel<AgentRegistry>(file_);
-  co_return read;
-}
+task<Result<AgentRegistry>> RegistryFile::read() { return read_kernel<AgentRegistry>(file_); }
 
 task<Status> RegistryFile::add(std::string id, std::string role, std::string host, int64_t pid) {
   const WallTime now = runtime_.wall_now();
@@ -204,10 +201,7 @@ task<Result<AgentRegistry::Cleanup>> RegistryFile::clean(std::string leader) {
   co_return cleanup;
 }
 
-task<Result<TaskQueue>> QueueFile::read() {
-  auto read = co_await read_kernel<TaskQueue>(file_);
-  co_return read;
-}
+task<Result<TaskQueue>> QueueFile::read() { return read_kernel<TaskQueue>(file_); }
 
 task<Result<std::vector<QueueFile::Added>>> QueueFile::add_all(std::vector<NewTask> tasks) {
   std::vector<Added> added;
@@ -289,20 +283,10 @@ task<Result<std::size_t>> QueueFile::hand_back(std::vector<std::string> living, 
   co_return count;
 }
 
-task<Status> QueueFile::retry(std::vector<uint64_t> numbers) {
+task<Status> QueueFile::change_each(std::vector<uint64_t> numbers, Status (TaskQueue::*act)(uint64_t)) {
   auto change = change_of<TaskQueue>([&](TaskQueue& queue) {
     Status done;
-    for (std::size_t i = 0; done && i < numbers.size(); ++i) done = queue.retry(numbers[i]);
-    return done;
-  });
-  Status done = co_await file_.change(change, runtime_.now() + kWaitForLock);
-  co_return done;
-}
-
-task<Status> QueueFile::drop(std::vector<uint64_t> numbers) {
-  auto change = change_of<TaskQueue>([&](TaskQueue& queue) {
-    Status done;
-    for (std::size_t i = 0; done && i < numbers.size(); ++i) done = queue.drop(numbers[i]);
+    for (std::size_t i = 0; done && i < numbers.size(); ++i) done = (queue.*act)(numbers[i]);
     return done;
   });
   Status done = co_await file_.change(change, runtime_.now() + kWaitForLock);

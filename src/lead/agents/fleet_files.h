@@ -121,13 +121,19 @@ class QueueFile {
   runtime::task<Status> give_back(Grant grant);
   runtime::task<Result<std::size_t>> hand_back(std::vector<std::string> living, election::Epoch epoch);
   // All, or after an error none.
-  runtime::task<Status> retry(std::vector<uint64_t> numbers);
-  runtime::task<Status> drop(std::vector<uint64_t> numbers);
+  runtime::task<Status> retry(std::vector<uint64_t> numbers) {
+    return change_each(std::move(numbers), &TaskQueue::retry);
+  }
+  runtime::task<Status> drop(std::vector<uint64_t> numbers) {
+    return change_each(std::move(numbers), &TaskQueue::drop);
+  }
   runtime::task<Status> resume();
 
   const std::string& path() const { return file_.path(); }
 
  private:
+  runtime::task<Status> change_each(std::vector<uint64_t> numbers, Status (TaskQueue::*act)(uint64_t));
+
   runtime::Runtime& runtime_;
   SharedFile file_;
   SharedFile leaders_;  // the same file, for the leader's changes
