@@ -5,6 +5,6 @@
 
 namespace bellwether::sim {
 
-WorldTest world_test() { return {.worlds = {membership_world()}, .runs = 1, .seeds_for_mistake = 300}; }
+WorldTest world_test() { return {.worlds = {membership_world()}, .runs = 2, .seeds_for_mistake = 300}; }
 
 }  // namespace bellwether::sim
