@@ -125,7 +125,8 @@ void LoadThread::main() {
                           engine_.get());
   runtime_->read_clock();
   runtime_->run(drive());
-  ended_ = runtime_->read_clock();
+  runtime_->read_clock();
+  ended_ = engine_->ended();
   post_to_control([](void* self) {
     auto* thread = static_cast<LoadThread*>(self);
     thread->group_.thread_ended(*thread);
