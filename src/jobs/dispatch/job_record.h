@@ -173,6 +173,11 @@ inline bool lost_its_process(const AssignmentRecord& assignment) {
   return assignment.end && (assignment.end->outcome == AssignmentOutcome::kEvicted ||
                             assignment.end->outcome == AssignmentOutcome::kLost);
 }
+// Of an assignment that is gone: its worker has left, or the owner has stopped it because no other worker had room.
+inline bool has_left(const AssignmentRecord& assignment) {
+  return assignment.end && (assignment.end->outcome == AssignmentOutcome::kLeft ||
+                            assignment.end->outcome == AssignmentOutcome::kStopped);
+}
 inline bool is_failure(AssignmentOutcome outcome) {
   return outcome == AssignmentOutcome::kFailed || outcome == AssignmentOutcome::kCrashed ||
          outcome == AssignmentOutcome::kKilled;
