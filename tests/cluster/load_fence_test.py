@@ -152,6 +152,12 @@ class Workers(Test):
     def test_all_of_a_workers_host_stands_still(self):
         self.meet(lambda cluster, worker, _: still(cluster.host(worker)), most=5, least=0.5)
 
+    def test_all_hosts_stand_still_together(self):
+        # As on one machine that sleeps. No part can move meanwhile, so each worker reports what it made itself.
+        hosts = [f"w{i + 1}" for i in range(WORKERS)]
+        self.meet(lambda cluster, *_: still([pid for one in hosts for pid in cluster.host(one)]),
+                  most=WORKERS * (STILL + 6), least=WORKERS * (STILL - 1))
+
 
 class Assignments(Test):
     def test_an_assignment_is_killed(self):

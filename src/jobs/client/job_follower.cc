@@ -312,8 +312,7 @@ report::Course course_of(const dispatch::JobRecord& record) {
     ++one.assignments;
     if (!assignment.handed_over) stayed.insert(assignment.worker);
     if (assignment.state != dispatch::AssignmentState::kGone || one.state == report::WorkerState::kLost) continue;
-    const bool left = assignment.end && assignment.end->outcome == dispatch::AssignmentOutcome::kLeft;
-    one.state = left ? report::WorkerState::kDrained : report::WorkerState::kLost;
+    one.state = has_left(assignment) ? report::WorkerState::kDrained : report::WorkerState::kLost;
   }
   for (auto& [name, worker] : workers) {
     if (!stayed.contains(name) && worker.state != report::WorkerState::kLost) {

@@ -32,16 +32,25 @@ void JobKernel::offered(Instant now, AssignmentId id, OfferAnswer answer, const 
   const uint16_t workflow = assignment->workflow;
   const bool spare = book_.is_spare(*assignment);
   pool_.set_aside(assignment->worker);
+  constexpr std::string_view kRefused = "assignment_refused";
+  const std::string who = fmt::format("worker '{}': ", assignment->worker);
   if (answer == OfferAnswer::kBusy && !spare) {
     groups_.busy();
+    // It is asked again and again for parts that are missing, and says once why it has none of them.
+    const bool told = std::any_of(record_.events.begin(), record_.events.end(), [&](const JobEvent& event) {
+      return event.kind == kRefused && event.detail.starts_with(who);
+    });
+    if (record_.workflows[workflow].begun && !told) book_.add_event(now, std::string(kRefused), who + why);
   } else {
     pool_.exclude(now, *assignment);
-    book_.add_event(now, "assignment_refused", fmt::format("worker '{}': {}", assignment->worker, why));
+    book_.add_event(now, std::string(kRefused), who + why);
   }
   // A worker that did not answer may have it all the same.
   out.push_back(job_effect::Stop{id, StopHow::kAtOnce, "it is reassigned"});
   lose(now, *assignment, why, out);
-  if (answer == OfferAnswer::kBroken && !spare) book_.fail_workflow(now, workflow, WorkflowState::kFailed, why, out);
+  // Of what runs elsewhere, this worker alone cannot prepare a part: its disk or memory fails, not the scenario.
+  if (answer == OfferAnswer::kBroken && !spare && !record_.workflows[workflow].begun)
+    book_.fail_workflow(now, workflow, WorkflowState::kFailed, why, out);
   advance(now, out);
 }
 

@@ -376,11 +376,12 @@ void JobKernel::conclude(Instant now, JobEffects& out) {
     if (assignment.end) elapsed = std::max(elapsed, base + assignment.end->ran);
     elapsed = std::max(elapsed, assignment.lost_from);
   }
-  // Time beyond the end of everything else is no loss. The clock of this owner may be behind the seconds that ran.
+  // Time after a stop of the job is no loss. The clock of this owner may be behind the seconds that ran.
   const Duration lasted = std::max(elapsed, book_.elapsed(now));
   for (plan::Loss& loss : record_.losses) {
-    loss.to = std::max(loss.from, std::min(loss.to, lasted));
-    elapsed = std::max(elapsed, loss.to);
+    const Duration to = std::min(loss.to, lasted);
+    if (record_.stop) loss.to = std::max(loss.from, to);
+    elapsed = std::max(elapsed, to);
   }
   record_.elapsed = elapsed;
   if (record_.state == JobState::kRunning) book_.become(JobState::kCompleting, {}, out);

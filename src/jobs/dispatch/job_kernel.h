@@ -54,7 +54,7 @@ enum class OfferAnswer : uint8_t {
   kReady,
   kBusy,    // its cores are in use: try later, or another worker
   kNotNow,  // it refuses, or was not reached: find another worker
-  kBroken,  // no worker can prepare the scenario
+  kBroken,  // it cannot prepare the scenario, and no worker can unless some run it
 };
 
 class JobKernel {

@@ -1,4 +1,5 @@
 // What a job records as lost where orders and ends cross each other.
+#include <algorithm>
 #include <array>
 #include <gtest/gtest.h>
 
@@ -25,6 +26,56 @@ TEST(JobLosses, ALossUpToABeginThatDidNotArriveIsNotWrittenAgain) {
   EXPECT_EQ(job.record().assignments[1].from, 20u);
   ASSERT_EQ(job.record().losses.size(), 2u);
   EXPECT_EQ(job.record().losses[1], (plan::Loss{Duration::seconds(12), Duration::seconds(20), 1, cause}));
+}
+
+// Its only workflow failed long before its planned end.
+TEST(JobLosses, ARestIsMissingToThePlannedEndUnlessTheJobWasStopped) {
+  AssignmentRecord crashed = assignment_of(1, {0, 1, 1}, AssignmentState::kEnded);
+  crashed.end = AssignmentEnd{AssignmentOutcome::kCrashed, "as the test says", 10, Duration::seconds(10)};
+  for (const bool stopped : {false, true}) {
+    JobRecord record = running_record(1, {crashed});
+    record.workflows[0].state = WorkflowState::kFailed;
+    record.losses = {{Duration::seconds(10), kMinute, 1, "failed, workflow 'browse'"}};
+    if (stopped) record.stop = JobStop{JobStop::Cause::kThreshold, StopHow::kAtOnce, "", "a threshold failed"};
+    JobKernel job({load_spec("browse", kMinute)}, JobRules(), record, Prng(1));
+    JobEffects out;
+    job.adopt(kAdopted, Duration::seconds(20), {{AssignmentId(1), 10}}, out);
+    for (const std::string& worker : job.workers_to_ask()) job.sighted(kAdopted, worker, 1, {}, out);
+    ASSERT_EQ(job.record().losses.size(), 1u);
+    EXPECT_EQ(job.record().losses[0].to, stopped ? Duration::seconds(20) : kMinute);
+    EXPECT_EQ(job.record().elapsed, Duration::seconds(20)) << "so long it ran";
+  }
+}
+
+TEST(JobLosses, AWorkerWithoutRoomForMissingPartsSaysOnceWhy) {
+  JobWorld world({load_spec("browse", kMinute)}, 7);
+  world.add("w1", 2);
+  world.add("w2", 2);
+  ASSERT_TRUE(world.begins());
+  world.worker("w2").busy = true;
+  world.die("w1");
+  ASSERT_TRUE(world.run(kMinute * 2));
+  const auto& events = world.record().events;
+  EXPECT_EQ(std::count_if(events.begin(), events.end(),
+                          [](const JobEvent& one) {
+                            return one.kind == "assignment_refused" && one.detail == "worker 'w2': as the test says";
+                          }),
+            1);
+  ASSERT_EQ(world.record().losses.size(), 1u);
+  EXPECT_EQ(world.record().losses[0].to, kMinute);
+}
+
+TEST(JobLosses, AWorkerThatCannotPrepareMissingPartsFailsNothingElse) {
+  JobWorld world({load_spec("browse", kMinute)}, 7);
+  world.add("w1", 2);
+  world.add("w2", 2);
+  ASSERT_TRUE(world.begins());
+  world.worker("w2").breaks = true;
+  world.die("w1");
+  ASSERT_TRUE(world.run(kMinute * 2));
+  EXPECT_EQ(world.record().workflows[0].state, WorkflowState::kCompleted);
+  ASSERT_EQ(world.record().losses.size(), 1u);
+  EXPECT_EQ(world.record().losses[0].to, kMinute);
 }
 
 // Two assignments run. An order to the first one crosses its end.

@@ -188,10 +188,9 @@ Status check_record(const JobRecord& record) {
 }
 
 std::string how_lost(const AssignmentRecord& assignment) {
-  const bool left = assignment.end && assignment.end->outcome == AssignmentOutcome::kLeft;
   const bool failed = assignment.end && is_failure(assignment.end->outcome);
   return fmt::format("worker '{}' {}", assignment.worker,
-                     left                           ? "left"
+                     has_left(assignment)           ? "left"
                      : failed                       ? "lost its process"
                      : lost_its_process(assignment) ? "lost the process of an assignment"
                                                     : "was lost");

@@ -156,6 +156,11 @@ inline bool has_part(const AssignmentRecord& assignment, uint16_t workflow, uint
   return assignment.workflow == workflow && part >= assignment.parts.first &&
          part - assignment.parts.first < assignment.parts.count;
 }
+// Of an assignment that is gone: its worker has left, or the owner has stopped it because no other worker had room.
+inline bool has_left(const AssignmentRecord& assignment) {
+  return assignment.end && (assignment.end->outcome == AssignmentOutcome::kLeft ||
+                            assignment.end->outcome == AssignmentOutcome::kStopped);
+}
 inline bool is_failure(AssignmentOutcome outcome) {
   return outcome == AssignmentOutcome::kFailed || outcome == AssignmentOutcome::kCrashed ||
          outcome == AssignmentOutcome::kKilled;

@@ -123,7 +123,8 @@ void LoadThread::main() {
   runtime_->observe_turns([](void* engine, Duration busy) { static_cast<vuser::Engine*>(engine)->note_turn(busy); },
                           engine_.get());
   runtime_->run(drive());
-  ended_ = runtime_->read_clock();
+  runtime_->read_clock();
+  ended_ = engine_->ended();
   post_to_control([](void* self) {
     auto* thread = static_cast<LoadThread*>(self);
     thread->group_.thread_ended(*thread);

@@ -139,6 +139,19 @@ TEST_F(LoadGroupTest, that_goes_on_tells_the_rest_of_the_seconds) {
   EXPECT_EQ(scheduled(), 175u);
 }
 
+TEST_F(LoadGroupTest, whose_permit_had_ended_when_it_went_on_has_lived_until_then) {
+  const std::atomic<int64_t> until{0};
+  vuser::Permit permit{until};
+  const plan::Plan plan = plan_for(Duration::seconds(9), 100);
+  LoadGroup group(*runtime_, plan, {.permit = &permit}, heard_);
+  heard_.group = &group;
+  ASSERT_TRUE(group.prepare());
+  const Duration resume_at = Duration::millis(1250);
+  runtime_->run(group.run(runtime_->read_clock() - Duration::seconds(3), {.at = resume_at}));
+  EXPECT_EQ(group.elapsed(), resume_at);
+  EXPECT_EQ(scheduled(), 0u);
+}
+
 TEST_F(LoadGroupTest, that_goes_on_for_another_one_draws_other_numbers) {
   const auto listener = runtime_->listen({runtime::IpAddress::loopback(), 0}, {});  // it answers nothing
   ASSERT_TRUE(listener);

@@ -52,6 +52,7 @@ task<void> Executors::arrivals(WorkflowRun& run, const plan::ArrivalRate& execut
       const bool time_came = co_await runtime_.sleep_until(due, run.change.now());
       if (!time_came) continue;  // it is stopped, another part's, or paused
     }
+    if (state_.permit_is_over(runtime_.now())) break;
     ++run.arrived;
     ++state_.window->workflows[run.index].scheduled;
     if (run.waiting_from + 1 < run.arrived || !claim_user(run)) {
@@ -64,6 +65,7 @@ task<void> Executors::arrivals(WorkflowRun& run, const plan::ArrivalRate& execut
     serve(run, due);
   }
 
+  if (run.arrived < run.arrivals) run.left_from = run.start + run.schedule->due(run.arrived);
   run.arrivals = run.arrived;  // later arrivals belong to another part, or are not wanted
   if (run.spare != nullptr) {
     const plan::ArrivalSchedule all(executor.stages, 0, 1);

@@ -84,7 +84,10 @@ task<void> Engine::run(Instant start, Resume resume) {
   check(resume.at >= Duration::zero(), "nobody goes on before the beginning");
   state_.start = start;
   runtime::Scope beside;
-  if (state_.permit != nullptr) beside.spawn(watch_permit(beside.cancellation()));
+  if (state_.permit != nullptr) {
+    state_.limit.until = start + resume.at;
+    beside.spawn(watch_permit(beside.cancellation()));
+  }
   std::vector<task<void>> workflows;
   for (const auto& run : runs_) workflows.push_back(executors_.run(*run, start, resume));
   beside.spawn(iteration_.tokens().renew(beside.cancellation()));
@@ -116,6 +119,7 @@ bool Engine::permit_is_over(Instant now) {
     return false;
   }
   permit.over.store(true, std::memory_order_relaxed);
+  state_.fenced = std::min({state_.fenced, state_.limit.until, now});
   state_.limit.until = now;
   kill();
   return true;
@@ -221,6 +225,14 @@ std::vector<plan::Provided> Engine::provided(uint16_t workflow) const {
     }
   }
   return out;
+}
+
+Instant Engine::ended() const {
+  const Instant now = state_.runtime.now();
+  if (state_.permit == nullptr || !state_.permit->over.load(std::memory_order_relaxed)) return now;
+  Instant last;
+  for (const auto& run : runs_) last = std::max(last, run->ended);
+  return last;
 }
 
 Instant Engine::ended(uint16_t workflow) const {

@@ -107,6 +107,9 @@ class Engine {
 
   // The values that a workflow of this engine has provided so far (plan::Workflow::provides).
   std::vector<plan::Provided> provided(uint16_t workflow) const;
+  // After run(): now, but when the permit has ended, the instant from which on nothing that was due has begun. A thread
+  // that was stopped finds the end of its permit later.
+  Instant ended() const;
   // The end of this engine's part of a workflow, after run(); the earliest instant when it has none.
   Instant ended(uint16_t workflow) const;
 

@@ -83,10 +83,13 @@ struct EngineState {
   Permit* permit = nullptr;     // nullptr: it needs none
   SpareUsers* spare = nullptr;  // nullptr: arrivals have the users of this engine only
   http1::SendLimit limit = {};
+  Instant fenced = Instant::never();  // it sent nothing from then on, because the permit had ended
   Instant start = {};
   runtime::Cancellation killed{nullptr};   // ends everything at once
   runtime::Cancellation stopped{&killed};  // ends waiting between iterations, and think time
   bool paused = false;
+
+  bool permit_is_over(Instant now) const { return now >= limit.until && limit.is_over(now); }
 };
 
 // The next action of a user after a step, or an iteration.
@@ -250,6 +253,7 @@ struct WorkflowRun {
   uint64_t arrived = 0;                      // arrivals that are due so far
   uint64_t waiting_from = 0;                 // arrivals [waiting_from, arrived) found no user and are not settled
   uint64_t counted_to = 0;                   // of those, arrivals before this one already count as dropped
+  Instant left_from = Instant::never();      // after the end: when the first one that did not begin was due
 };
 
 }  // namespace bellwether::vuser

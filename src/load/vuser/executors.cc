@@ -18,7 +18,7 @@ task<void> Executors::run(WorkflowRun& run, Instant start, Resume resume) {
   if (run.workflow.timeout) runtime_.timers().arm(run.timeout, start + *run.workflow.timeout);
   const bool time_came = co_await runtime_.sleep_until(run.from, &run.waiting);
   if (!time_came) {
-    run.ended = runtime_.now();
+    run.ended = std::min(runtime_.now(), run.from);
     co_return;
   }
   co_await std::visit(Overloaded{[&](const plan::ConstantVus& how) { return constant_vus(run, how); },
@@ -31,6 +31,7 @@ task<void> Executors::run(WorkflowRun& run, Instant start, Resume resume) {
   // The engines before this one have taken them all, or may have.
   if (run.begun == 0 && run.rows_taken > 0 && !run.has_rows()) iteration_.note_end_of_rows(run);
   run.ended = runtime_.now();
+  if (state_.permit_is_over(run.ended)) run.ended = std::min(run.ended, run.schedule ? run.left_from : state_.fenced);
   run.overtime.disarm();
   run.timeout.disarm();
   run.handing_over.disarm();

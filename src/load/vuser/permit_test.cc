@@ -6,6 +6,7 @@
 #include "core/runtime/scope.h"
 #include "core/runtime/stream_testing.h"
 #include "load/plan/load.h"
+#include "load/plan/schedule.h"
 #include "load/vuser/engine.h"
 
 namespace bellwether::vuser {
@@ -60,7 +61,8 @@ class EnginePermit : public testing::Test {
   // Within the turn of the loop in which the client's next one is due: it sees its answer before the time.
   void let_it_end() {
     until_ = runtime_->boot_now().ns();
-    const Instant later = runtime_->boot_now() + Duration::millis(3);  // than the engine may rely on its last look
+    ended_at_ = runtime_->now();
+    const Instant later = runtime_->boot_now() + asleep_;
     while (runtime_->boot_now() < later) {
     }
   }
@@ -78,7 +80,8 @@ class EnginePermit : public testing::Test {
   }
   void make_load(uint32_t vus, bool over_elsewhere) {
     const std::string url = "http://" + listener_->local().to_string() + "/";
-    auto plan = plan::make_plan(plan::QuickRun{.url = url, .vus = vus, .duration = Duration::hours(1)});
+    auto plan = plan::make_plan(
+        plan::QuickRun{.url = url, .vus = vus, .duration = Duration::hours(1), .rate_per_s = rate_per_s_});
     check(plan.has_value(), "the test's URL is right");
     plan->workflows[0].steps[0].on_error = plan::OnError::kAbort;
     metrics::Window window({1, 1, 0});
@@ -87,7 +90,9 @@ class EnginePermit : public testing::Test {
     ASSERT_TRUE(engine.prepare());
     runtime::Scope beside;
     if (over_elsewhere) beside.spawn(let_it_be_over(&permit));
-    runtime_->run(engine.run(runtime_->read_clock()));
+    start_ = runtime_->read_clock();
+    runtime_->run(engine.run(start_));
+    lived_ = engine.ended() - start_;
     EXPECT_TRUE(permit.over);
     EXPECT_FALSE(sum_.aborted) << "the target is not to blame";
     EXPECT_EQ(step().failed, 0u);
@@ -100,6 +105,11 @@ class EnginePermit : public testing::Test {
   std::atomic<int64_t> until_{INT64_MAX};
   uint64_t requests_ = 0;
   uint64_t answered_ = 0;  // the first of them
+  std::optional<double> rate_per_s_;
+  Duration asleep_ = Duration::millis(3);  // after the end: longer than the engine may rely on its last look
+  Instant start_;
+  Instant ended_at_;
+  Duration lived_;  // as the engine says
   Sum sum_;
   runtime::Scope serving_;
 };
@@ -112,6 +122,24 @@ TEST_F(EnginePermit, that_has_ended_lets_no_request_begin) {
   EXPECT_EQ(interrupted(), 1u) << "the one that found the end";
   EXPECT_EQ(sum_.all.workflows[0].iterations, 20u);
   EXPECT_EQ(sum_.all.workflows[0].interrupted, 1u);
+}
+
+TEST_F(EnginePermit, that_has_ended_leaves_the_arrivals_of_a_sleep_to_others) {
+  answered_ = 20;
+  rate_per_s_ = 1000;
+  asleep_ = Duration::millis(300);
+  live(4);
+  const plan::ArrivalSchedule schedule({{1000, 1000, Duration::hours(1)}}, 0, 1);
+  EXPECT_EQ(sum_.all.workflows[0].scheduled, schedule.due_before(lived_)) << "each that was due before the end it says";
+  EXPECT_LE(lived_, ended_at_ - start_ + Duration::millis(2)) << "the sleep is no part of its life";
+  EXPECT_LE(step().count, requests_ + 4) << "one of each user may have found the end";
+}
+
+TEST_F(EnginePermit, that_has_ended_leaves_the_time_of_a_sleep_to_others) {
+  answered_ = 20;
+  asleep_ = Duration::millis(300);
+  live(1);
+  EXPECT_LE(lived_, ended_at_ - start_ + Duration::millis(2));
 }
 
 TEST_F(EnginePermit, that_ends_cuts_off_what_is_in_flight) {
