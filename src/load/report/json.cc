@@ -237,9 +237,11 @@ Json whole_or_not(double value) {
 
 Json metric_json(const aggregate::Sample& sample) {
   Json out{{"kind", aggregate::to_string(sample.kind)}};
+  Json bounds = Json::array();
   const auto put = [&](const char* key, Aggregation aggregation, double percentile = 0) {
     const auto value = value_of(sample, aggregation, percentile);
     out[key] = value ? Json(value->value) : Json(nullptr);
+    if (value && value->at_least) bounds.push_back(key);
   };
   switch (sample.kind) {
     case aggregate::MetricKind::kCounter:
@@ -264,6 +266,7 @@ Json metric_json(const aggregate::Sample& sample) {
       for (const int p : {90, 95, 99}) put((fmt::format("p({})", p)).c_str(), Aggregation::kPercentile, p);
       break;
   }
+  if (!bounds.empty()) out["lower_bounds"] = std::move(bounds);
   return out;
 }
 
