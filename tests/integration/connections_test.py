@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Whose connections requests take, and what is known of their targets before the load starts."""
 
+import collections
 import threading
 
 from lib import product
@@ -51,6 +52,22 @@ workflows:
         self.answers["/a"] = response(b"ok", headers=["Connection: close"])
         self.assert_all_sent(self.load(self.scenario(2), "--cores", "1"), 320)
         self.assertLessEqual(self.server.most_inside, 2)
+
+    def test_a_request_that_is_sent_again_is_counted(self):
+        """The server closes each connection in place of its third response."""
+        seen = collections.Counter()
+
+        def close_third(_, connection):
+            seen[connection.number] += 1
+            return None if seen[connection.number] == 3 else response(b"ok")
+
+        self.answers["/a"] = close_third
+        run = self.load(f"""\
+workflows:
+  w: {{executor: per-vu-iterations, vus: 2, iterations: 9, steps: {{s: {{http: {{get: "{self.server.url}/a"}}}}}}}}
+""")
+        self.assertEqual((run.totals["requests"], run.totals["failed"], run.totals["repeated"]), (18, 0, 8))
+        self.assertEqual(len(self.server.requests), 18 + 8)
 
     def test_cookies_stay_with_their_user(self):
         self.answers["/login"] = lambda request, connection: response(

@@ -113,6 +113,7 @@ thresholds: {{http_req_duration: ["p(95)<5000", "p(25)<5000"]}}
         self.assertEqual((late["ok"], early["ok"], "at_least" in early), (False, True, False))
         times = run.result["steps"]["w.s"]["response_ms"]
         self.assertIn("p95", times["lower_bounds"])
+        self.assertIn("p(95)", run.result["metrics"]["http_req_duration"]["lower_bounds"])
         self.assertRegex(run.out, r"response .*≥")
         self.assertIn("1 of 2 thresholds failed: http_req_duration p(95)≥", run.out)
         return times

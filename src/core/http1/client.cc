@@ -334,6 +334,7 @@ task<void> Client::exchange_once(Session& session, const Request& request, Respo
     if (again && idempotent(request.method) && !request.once) {
       // The server closed the kept connection while the request was on its way: not a failure of the request.
       if (watch_ != nullptr) watch_->received(session, response);
+      ++response.repeats;
       connection = nullptr;
       continue;
     }

@@ -72,6 +72,7 @@ struct Response {
   uint16_t redirects = 0;
   int proxy_status = 0;            // kProxy: the proxy's status, 0 for an answer that is not HTTP
   uint16_t attempts = 0;           // requests sent: with redirects, and again after a kept connection turned out closed
+  uint16_t repeats = 0;            // of these, those that were sent again
   const Origin* origin = nullptr;  // of the last request, after redirects
   std::string_view target;         // of the same; valid while the request's is
   std::unique_ptr<std::string> moved_to;  // that target after redirects

@@ -23,6 +23,7 @@ TEST_F(ClientTest, redirects_are_followed) {
   EXPECT_EQ(response.status, 200);
   EXPECT_EQ(response.redirects, 2);
   EXPECT_EQ(response.attempts, 3);
+  EXPECT_EQ(response.repeats, 0) << "a redirect is another request";
   EXPECT_EQ(response.connections, 1);
   EXPECT_EQ(server_->requests[1].target, "/two");
   EXPECT_EQ(server_->requests[2].target, "/three?x");

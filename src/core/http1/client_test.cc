@@ -79,6 +79,7 @@ TEST_F(ClientTest, a_request_that_meets_the_close_of_a_kept_connection_is_sent_a
     EXPECT_EQ(response.error, ErrorKind::kNone);
     EXPECT_EQ(response.body, "ok");
     EXPECT_EQ(response.attempts, 2);
+    EXPECT_EQ(response.repeats, 1);
     EXPECT_EQ(response.connections, 1);
   }
 }

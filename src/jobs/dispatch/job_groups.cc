@@ -7,10 +7,7 @@
 #include "load/plan/schedule.h"
 
 namespace bellwether::dispatch {
-namespace {
 
-// How often this part lost its worker. A worker that left, or an assignment that was cut off or had handed over, does
-// not count.
 uint32_t deaths(const JobBook& book, uint16_t workflow, uint32_t part) {
   return static_cast<uint32_t>(std::count_if(
       book.record.assignments.begin(), book.record.assignments.end(), [&](const AssignmentRecord& assignment) {
@@ -18,8 +15,6 @@ uint32_t deaths(const JobBook& book, uint16_t workflow, uint32_t part) {
                assignment.streams && !assignment.handed_over && (!assignment.end || lost_its_process(assignment));
       }));
 }
-
-}  // namespace
 
 std::vector<uint16_t> JobGroups::ready() const {
   std::vector<uint16_t> ready;

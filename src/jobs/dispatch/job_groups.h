@@ -13,6 +13,10 @@
 
 namespace bellwether::dispatch {
 
+// How often this part lost its worker. A worker that left, or an assignment that was cut off or had handed over, does
+// not count.
+uint32_t deaths(const JobBook& book, uint16_t workflow, uint32_t part);
+
 class JobGroups {
  public:
   // All must outlive it.

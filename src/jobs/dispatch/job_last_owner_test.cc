@@ -1,6 +1,7 @@
 // The state after the death of an owner between two of its actions.
 #include <algorithm>
 
+#include "jobs/dispatch/job_groups.h"
 #include "jobs/dispatch/job_kernel.h"
 #include "jobs/dispatch/job_pool.h"
 #include "jobs/dispatch/job_testing.h"
@@ -309,9 +310,9 @@ TEST(JobLastOwner, AnEndThatTheRecordHasIsNotWrittenAgain) {
 
 TEST(JobBook, APartDoesNotDieWithWhoHasHandedItOver) {
   JobRecord record = running_record(1, {assignment_of(1, {0, 1, 1}, AssignmentState::kGone)});
-  EXPECT_EQ(JobBook({load_spec("browse", kMinute)}, JobRules(), record).deaths(0, 0), 1u);
+  EXPECT_EQ(deaths(JobBook({load_spec("browse", kMinute)}, JobRules(), record), 0, 0), 1u);
   record.assignments[0].handed_over = true;
-  EXPECT_EQ(JobBook({load_spec("browse", kMinute)}, JobRules(), record).deaths(0, 0), 0u);
+  EXPECT_EQ(deaths(JobBook({load_spec("browse", kMinute)}, JobRules(), record), 0, 0), 0u);
 }
 
 TEST(JobBook, TheRestOfAWorkflowHasWhatNobodyRunsOfItSinceItWasLost) {

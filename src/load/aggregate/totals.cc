@@ -111,6 +111,7 @@ void add_step(Counts& counts, const metrics::StepWindow& step) {
   counts.requests += step.count;
   counts.failed += step.failed;
   counts.left_out += step.left_out;
+  counts.repeated += step.repeated;
   counts.bytes_sent += step.bytes_sent;
   counts.bytes_received += step.bytes_received;
 }

@@ -175,6 +175,7 @@ struct Counts {
   uint64_t requests = 0;
   uint64_t failed = 0;
   uint64_t left_out = 0;  // requests of programs, by their own word; not among `requests`
+  uint64_t repeated = 0;  // requests sent again; not among `requests`
   uint64_t bytes_sent = 0;
   uint64_t bytes_received = 0;
   uint64_t iterations = 0;

@@ -41,6 +41,7 @@ bool put(const metrics::StepWindow& from, wire::StepDelta& to) {
   to.set_count(from.count);
   to.set_failed(from.failed);
   to.set_left_out(from.left_out);
+  to.set_repeated(from.repeated);
   to.set_bytes_sent(from.bytes_sent);
   to.set_bytes_received(from.bytes_received);
   any |= put_unless_empty(from.service, [&] { return to.mutable_service(); });
@@ -168,6 +169,7 @@ class WindowReader {
     to.count = count(from.count());
     to.failed = count(from.failed());
     to.left_out = count(from.left_out());
+    to.repeated = count(from.repeated());
     to.bytes_sent = bytes(from.bytes_sent());
     to.bytes_received = bytes(from.bytes_received());
     histogram(from.service(), to.service);

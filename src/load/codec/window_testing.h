@@ -21,6 +21,7 @@ inline metrics::Window random_window(Prng& prng, uint64_t second = 0) {
       ++step.count;
       step.bytes_sent += 100;
       if (prng.chance(0.1)) ++step.left_out;
+      if (prng.chance(0.1)) ++step.repeated;
       step.bytes_received += prng.below(1000);
       if (prng.chance(0.1)) {
         ++step.failed;

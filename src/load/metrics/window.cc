@@ -156,6 +156,7 @@ void StepWindow::merge(const StepWindow& other) {
   count += other.count;
   failed += other.failed;
   left_out += other.left_out;
+  repeated += other.repeated;
   bytes_sent += other.bytes_sent;
   bytes_received += other.bytes_received;
   service.merge(other.service);
@@ -166,7 +167,7 @@ void StepWindow::merge(const StepWindow& other) {
 }
 
 void StepWindow::clear() {
-  count = failed = left_out = bytes_sent = bytes_received = 0;
+  count = failed = left_out = repeated = bytes_sent = bytes_received = 0;
   service.clear();
   response.clear();
   for (Histogram& phase : phases) phase.clear();

@@ -152,6 +152,7 @@ struct StepWindow {
   uint64_t count = 0;     // exchanges ended: with a response or with an error
   uint64_t failed = 0;    // error, or status >= 400 without a status check that allows it
   uint64_t left_out = 0;  // exchanges that a program does not measure; nothing else knows of them
+  uint64_t repeated = 0;  // requests sent again, because their kept connection turned out closed
   uint64_t bytes_sent = 0;
   uint64_t bytes_received = 0;
   Histogram service;                      // sent → done, of exchanges with a response

@@ -10,6 +10,7 @@ void fill(Window& window, uint32_t k) {
   step.count += k;
   step.failed += 2 * k;
   step.left_out += 6 * k;
+  step.repeated += 7 * k;
   step.bytes_sent += 3 * k;
   step.bytes_received += 4 * k;
   step.service.record(Duration::millis(k));
@@ -47,6 +48,7 @@ void expect_equal(const Window& a, const Window& b) {
     EXPECT_EQ(x.count, y.count);
     EXPECT_EQ(x.failed, y.failed);
     EXPECT_EQ(x.left_out, y.left_out);
+    EXPECT_EQ(x.repeated, y.repeated);
     EXPECT_EQ(x.bytes_sent, y.bytes_sent);
     EXPECT_EQ(x.bytes_received, y.bytes_received);
     EXPECT_TRUE(x.service == y.service);

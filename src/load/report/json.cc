@@ -111,6 +111,7 @@ Json totals_json(const RunReport& run) {
   return {{"requests", counts.requests},
           {"failed", counts.failed},
           {"left_out", counts.left_out},
+          {"repeated", counts.repeated},
           {"rate_per_s", per_second(counts.requests, run.totals->elapsed())},
           {"bytes_sent", counts.bytes_sent},
           {"bytes_received", counts.bytes_received},
@@ -133,6 +134,7 @@ Json step_json(const metrics::StepWindow& step, Duration elapsed) {
   return {{"count", step.count},
           {"failed", step.failed},
           {"left_out", step.left_out},
+          {"repeated", step.repeated},
           {"rate_per_s", per_second(step.count, elapsed)},
           {"bytes_sent", step.bytes_sent},
           {"bytes_received", step.bytes_received},
@@ -237,9 +239,11 @@ Json whole_or_not(double value) {
 
 Json metric_json(const aggregate::Sample& sample) {
   Json out{{"kind", aggregate::to_string(sample.kind)}};
+  Json bounds = Json::array();
   const auto put = [&](const char* key, Aggregation aggregation, double percentile = 0) {
     const auto value = value_of(sample, aggregation, percentile);
     out[key] = value ? Json(value->value) : Json(nullptr);
+    if (value && value->at_least) bounds.push_back(key);
   };
   switch (sample.kind) {
     case aggregate::MetricKind::kCounter:
@@ -264,6 +268,7 @@ Json metric_json(const aggregate::Sample& sample) {
       for (const int p : {90, 95, 99}) put((fmt::format("p({})", p)).c_str(), Aggregation::kPercentile, p);
       break;
   }
+  if (!bounds.empty()) out["lower_bounds"] = std::move(bounds);
   return out;
 }
 

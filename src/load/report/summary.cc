@@ -249,6 +249,8 @@ void write_requests(Page& page, const RunReport& run) {
        byte_rate_text(counts.bytes_received, measured)}};
   if (counts.left_out > 0)
     rows.push_back({"left out", format_count(counts.left_out), "not measured, as the program asks"});
+  if (counts.repeated > 0)
+    rows.push_back({"repeated", format_count(counts.repeated), "sent again: the server closed a kept connection"});
   page.rows(rows);
 }
 

@@ -106,6 +106,16 @@ TEST(Summary, says_how_many_requests_a_program_leaves_out) {
   EXPECT_THAT(summary(run->report), HasSubstr("left out    1,234  not measured, as the program asks"));
 }
 
+TEST(Summary, says_how_many_requests_were_sent_again) {
+  auto run = closed_run();
+  EXPECT_THAT(summary(run->report), testing::Not(HasSubstr("repeated")));
+  metrics::Window more({1, 1, 0});
+  more.second = 2;
+  more.steps[0].repeated = 1'234;
+  run->totals->add(more);
+  EXPECT_THAT(summary(run->report), HasSubstr("repeated    1,234  sent again: the server closed a kept connection"));
+}
+
 TEST(Summary, lists_are_short_however_much_happened) {
   auto run = spread_run();
   RunReport& report = run->report;

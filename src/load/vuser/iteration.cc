@@ -339,6 +339,7 @@ inline void IterationRunner::count(plan::StepId step, const http1::Response& res
   metrics::StepWindow& counts = state_.window->steps[step];
   ++counts.count;
   counts.failed += failed ? 1 : 0;
+  counts.repeated += response.repeats;
   counts.bytes_sent += response.bytes_sent;
   counts.bytes_received += response.bytes_received;
   if (response.connections != 0) {

@@ -138,8 +138,8 @@ class Test(unittest.TestCase):
         self.assertEqual(result["run"]["exit_code"], run.code, run)
         self.assertIn(f"(exit code {run.code})", " ".join(run.out.split()))
         steps = result["steps"].values()
-        for total, member in (("requests", "count"), ("failed", "failed"), ("bytes_sent", "bytes_sent"),
-                              ("bytes_received", "bytes_received")):
+        for total, member in (("requests", "count"), ("failed", "failed"), ("repeated", "repeated"),
+                              ("bytes_sent", "bytes_sent"), ("bytes_received", "bytes_received")):
             self.assertEqual(sum(step[member] for step in steps), totals[total], f"{total}: {result['steps']}")
         for name, step in result["steps"].items():
             answered, lost = sum(step["status"].values()), sum(step["errors"].values())
