@@ -111,9 +111,14 @@ void JobKernel::sighted(Instant now, const std::string& worker, uint64_t life,
     }
     if (assignment.state == AssignmentState::kOffered && sight->phase != AssignmentPhase::kEnded)
       out.push_back(job_effect::Offer{assignment.id});
-    if (book_.is_stopped(assignment.workflow) && sight->phase != AssignmentPhase::kEnded) {
+    const WorkflowRecord& its = record_.workflows[assignment.workflow];
+    const bool stopped = book_.is_stopped(assignment.workflow);
+    if ((stopped || is_final(its.state)) && sight->phase != AssignmentPhase::kEnded) {
       book_.set(now, assignment, AssignmentState::kStopping);
-      out.push_back(job_effect::Stop{assignment.id, record_.stop->how, record_.stop->why});
+      // Its workflow may have ended just now, which the next owner must know before its worker.
+      JobEffects& orders = stopped ? out : book_.to_hold;
+      orders.push_back(job_effect::Stop{assignment.id, stopped ? record_.stop->how : StopHow::kAtOnce,
+                                        stopped ? record_.stop->why : its.why});
     }
   }
   asking_.erase(worker);
@@ -133,7 +138,7 @@ void JobKernel::sighted(Instant now, const std::string& worker, uint64_t life,
 
 // All workers have reported what they run of it, or the limit has passed.
 void JobKernel::adopted(Instant now, JobEffects& out) {
-  book_.settle_clock();
+  book_.settle_clock(now);
   // The newest first: nothing begins for a lost one that was to follow another lost one.
   const std::map<AssignmentId, std::string> lost = std::exchange(lost_early_, {});
   for (std::size_t i = record_.assignments.size(); i-- > 0;) {

@@ -315,6 +315,7 @@ void JobKernel::finish(Instant now, AssignmentRecord& assignment, JobEffects& ou
   const bool unasked =
       end.outcome == AssignmentOutcome::kStopped && !book_.is_stopped(workflow) && !is_final(one.state);
   const bool left = end.outcome == AssignmentOutcome::kLeft || unasked;
+  if (!left) fit_rest(assignment, since);
   if (assignment.handed_over && pool_.is_leaving(assignment)) {
     book_.add_event(now, "worker_left", whose + ": the worker leaves the cluster and has handed over");
   }
@@ -372,12 +373,23 @@ void JobKernel::finish(Instant now, AssignmentRecord& assignment, JobEffects& ou
   if (goes_on && !book_.followers_of(id).empty()) moves_.call_off(now, ended, {}, out);
 }
 
+// It ended by itself, or was stopped then.
+void JobKernel::fit_rest(const AssignmentRecord& assignment, Instant stopped) {
+  const AssignmentOutcome as = assignment.end->outcome;
+  if (as == AssignmentOutcome::kIsolated || lost_its_process(assignment) || is_failure(as)) return;
+  const Duration ran = book_.ran_until(stopped, assignment);
+  book_.fit_rest(assignment,
+                 ends_gracefully_.contains(assignment.workflow) ? std::min(ran, book_.elapsed(stopped)) : ran);
+}
+
 // Its load ended at `from`, and its owner stopped it later: nobody goes on with it.
 void JobKernel::lose_until_stop(const AssignmentRecord& assignment, Duration from) {
   if (spec_[assignment.workflow].counted) return;
   const Duration stopped = book_.stopped_at(assignment);
   const Duration to = assignment.handed_over ? std::min(stopped, assignment.lost_from) : stopped;
-  if (from < to) book_.add_loss(assignment.workflow, book_.how_lost(assignment), assignment.parts.count, from, to);
+  if (from < to)
+    return book_.add_loss(assignment.workflow, book_.how_lost(assignment), assignment.parts.count, from, to);
+  book_.fit_rest(assignment, from);
 }
 
 void JobKernel::evicted(Instant now, AssignmentId id, const std::string& why, JobEffects& out) {
@@ -433,9 +445,17 @@ void JobKernel::lose(Instant now, AssignmentRecord& assignment, const std::strin
   const Duration stopped = book_.stopped_at(assignment);
   book_.set(now, assignment, AssignmentState::kGone);
   if (is_final(one.state) && assignment.streams) {
-    // Some of its seconds, up to its end or that of its workflow, had not arrived.
-    const Duration until = assignment.end ? std::min(seconds(one.base_second) + assignment.end->ran, stopped) : stopped;
-    if (until > assignment.lost_from) book_.write_losses(assignment.workflow, parts_of(assignment.parts), until);
+    // Some of its seconds had not arrived. What comes after its end is in the record already, or was not planned.
+    const bool had_ended = book_.had_ended.contains(assignment.id);
+    const bool until_end = assignment.end && (had_ended || one.state == WorkflowState::kTimedOut);
+    const Duration until =
+        !until_end ? stopped
+                   : std::min(seconds(one.base_second) + assignment.end->ran, book_.planned_end(assignment.workflow));
+    if (until > assignment.lost_from) {
+      book_.write_losses(assignment.workflow, parts_of(assignment.parts), until);
+    } else if (!had_ended) {
+      book_.fit_rest(assignment, assignment.lost_from);
+    }
   }
   if (!one.begun || is_final(one.state)) return;
   if (assignment.streams) ++one.retries;
