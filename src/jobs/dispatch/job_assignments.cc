@@ -185,6 +185,7 @@ void JobKernel::finish(Instant now, AssignmentRecord& assignment, JobEffects& ou
   const bool unasked =
       end.outcome == AssignmentOutcome::kStopped && !book_.is_stopped(workflow) && !is_final(one.state);
   const bool left = end.outcome == AssignmentOutcome::kLeft || unasked;
+  if (!left) fit_rest(assignment, since);
   if (assignment.handed_over && pool_.is_leaving(assignment)) {
     book_.add_event(now, "worker_left", whose + ": the worker leaves the cluster and has handed over");
   }
@@ -242,12 +243,22 @@ void JobKernel::finish(Instant now, AssignmentRecord& assignment, JobEffects& ou
   if (goes_on && !book_.followers_of(id).empty()) moves_.call_off(now, ended, {}, out);
 }
 
+// It ended by itself, or was stopped then.
+void JobKernel::fit_rest(const AssignmentRecord& assignment, Instant stopped) {
+  const AssignmentOutcome as = assignment.end->outcome;
+  if (as == AssignmentOutcome::kIsolated || lost_its_process(assignment) || is_failure(as)) return;
+  const Duration ran = book_.ran_until(stopped, assignment);
+  book_.fit_rest(assignment,
+                 ends_gracefully_.contains(assignment.workflow) ? std::min(ran, book_.elapsed(stopped)) : ran);
+}
+
 // Its load ended at `from`, and its owner stopped it later: nobody goes on with it.
 void JobKernel::lose_until_stop(const AssignmentRecord& assignment, Duration from) {
   if (spec_[assignment.workflow].counted) return;
   const Duration stopped = book_.stopped_at(assignment);
   const Duration to = assignment.handed_over ? std::min(stopped, assignment.lost_from) : stopped;
-  if (from < to) book_.add_loss(assignment.workflow, how_lost(assignment), assignment.parts.count, from, to);
+  if (from < to) return book_.add_loss(assignment.workflow, how_lost(assignment), assignment.parts.count, from, to);
+  book_.fit_rest(assignment, from);
 }
 
 void JobKernel::evicted(Instant now, AssignmentId id, const std::string& why, JobEffects& out) {
@@ -302,9 +313,17 @@ void JobKernel::lose(Instant now, AssignmentRecord& assignment, const std::strin
   const Duration stopped = book_.stopped_at(assignment);
   book_.set(now, assignment, AssignmentState::kGone);
   if (is_final(one.state) && assignment.streams) {
-    // Some of its seconds, up to its end or that of its workflow, had not arrived.
-    const Duration until = assignment.end ? std::min(seconds(one.base_second) + assignment.end->ran, stopped) : stopped;
-    if (until > assignment.lost_from) book_.write_losses(assignment.workflow, parts_of(assignment.parts), until);
+    // Some of its seconds had not arrived. What comes after its end is in the record already, or was not planned.
+    const bool had_ended = book_.had_ended.contains(assignment.id);
+    const bool until_end = assignment.end && (had_ended || one.state == WorkflowState::kTimedOut);
+    const Duration until =
+        !until_end ? stopped
+                   : std::min(seconds(one.base_second) + assignment.end->ran, book_.planned_end(assignment.workflow));
+    if (until > assignment.lost_from) {
+      book_.write_losses(assignment.workflow, parts_of(assignment.parts), until);
+    } else if (!had_ended) {
+      book_.fit_rest(assignment, assignment.lost_from);
+    }
   }
   if (!one.begun || is_final(one.state)) return;
   if (assignment.streams) ++one.retries;
@@ -413,9 +432,14 @@ void JobKernel::sighted(Instant now, const std::string& worker, uint64_t life,
     }
     if (assignment.state == AssignmentState::kOffered && sight->phase != AssignmentPhase::kEnded)
       out.push_back(job_effect::Offer{assignment.id});
-    if (book_.is_stopped(assignment.workflow) && sight->phase != AssignmentPhase::kEnded) {
+    const WorkflowRecord& its = record_.workflows[assignment.workflow];
+    const bool stopped = book_.is_stopped(assignment.workflow);
+    if ((stopped || is_final(its.state)) && sight->phase != AssignmentPhase::kEnded) {
       book_.set(now, assignment, AssignmentState::kStopping);
-      out.push_back(job_effect::Stop{assignment.id, record_.stop->how, record_.stop->why});
+      // Its workflow may have ended just now, which the next owner must know before its worker.
+      JobEffects& orders = stopped ? out : book_.to_hold;
+      orders.push_back(job_effect::Stop{assignment.id, stopped ? record_.stop->how : StopHow::kAtOnce,
+                                        stopped ? record_.stop->why : its.why});
     }
   }
   asking_.erase(worker);
@@ -435,7 +459,7 @@ void JobKernel::sighted(Instant now, const std::string& worker, uint64_t life,
 
 // All workers have reported what they run of it, or the limit has passed.
 void JobKernel::adopted(Instant now, JobEffects& out) {
-  book_.settle_clock();
+  book_.settle_clock(now);
   // The newest first: nothing begins for a lost one that was to follow another lost one.
   const std::map<AssignmentId, std::string> lost = std::exchange(lost_early_, {});
   for (std::size_t i = record_.assignments.size(); i-- > 0;) {

@@ -140,18 +140,25 @@ Instant JobBook::end_of_last() const {
 }
 
 Duration JobBook::stopped_at(const AssignmentRecord& assignment) {
-  const Duration planned =
-      seconds(record.workflows[assignment.workflow].base_second) + spec[assignment.workflow].length;
+  if (const plan::Loss* const rest = rest_of(assignment.workflow)) return rest->from;
+  const WorkflowState state = record.workflows[assignment.workflow].state;
+  const Duration planned = planned_end(assignment.workflow);
+  if (state == WorkflowState::kCancelled || state == WorkflowState::kFailed) return planned;
   return std::min(elapsed(since[assignment.id]), planned);
 }
 
-void JobBook::settle_clock() {
+void JobBook::settle_clock(Instant now) {
   adopting = false;
   auto event = record.events.end() - std::ssize(early_events);
   for (const Instant at : std::exchange(early_events, {})) (event++)->at = elapsed(at);
+  Duration last;
+  for (JobEvent& one : record.events) last = one.at = std::min(std::max(one.at, last), elapsed(now));
   for (const EarlyRest& one : std::exchange(early_rests, {})) {
-    for (const plan::Loss& written : one.written) std::erase(record.losses, written);
-    lose_rest(one.at, one.workflow, one.how);
+    if (one.from) {
+      move_rest(one.workflow, *one.from, std::min(elapsed(one.at), planned_end(one.workflow)));
+    } else {
+      lose_rest(one.at, one.workflow);
+    }
   }
 }
 
@@ -213,7 +220,7 @@ void JobBook::fail_workflow(Instant now, uint16_t workflow, WorkflowState to, co
   if (is_final(record.workflows[workflow].state)) return;
   become(workflow, to, why, out);
   stop_assignments(now, workflow, StopHow::kAtOnce, "its workflow has failed", out);
-  lose_rest(now, workflow, std::string(to_string(to)));
+  lose_rest(now, workflow);
 }
 
 void JobBook::stop_assignments(Instant now, uint16_t workflow, StopHow how, const std::string& why, JobEffects& out) {

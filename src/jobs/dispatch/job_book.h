@@ -128,8 +128,7 @@ struct JobBook {
   struct EarlyRest {
     Instant at;
     uint16_t workflow = 0;
-    std::string how;
-    std::vector<plan::Loss> written;
+    std::optional<Duration> from;  // by that clock; nothing: the workflow had not begun, as far as was known
   };
   std::vector<Instant> early_events;
   std::vector<EarlyRest> early_rests;
@@ -180,11 +179,17 @@ struct JobBook {
   Duration elapsed(Instant now) const { return zero && now > *zero ? now - *zero : Duration::zero(); }
   // The end of the last assignment that has ended.
   Instant end_of_last() const;
-  // When its owner stopped it; at the latest the planned end of its workflow.
+  // Since the start of the run.
+  Duration planned_end(uint16_t workflow) const {
+    return seconds(record.workflows[workflow].base_second) + spec[workflow].length;
+  }
+  // When its owner stopped it; at the latest the planned end of its workflow. Of a workflow that has ended early: where
+  // its rest begins.
   Duration stopped_at(const AssignmentRecord& assignment);
   // The workers have told a new owner the clock of the run, or it waits for them no more: early_events and early_rests
-  // get their times by that clock.
-  void settle_clock();
+  // get their times by that clock. No event is after now, or before the one before it: an owner may have died before it
+  // knew that clock.
+  void settle_clock(Instant now);
 
   // --- losses
   // The iterations that have not begun, of a part that is still to run.
@@ -210,9 +215,16 @@ struct JobBook {
   // No worker will run these parts any more.
   void lose_gaps(uint16_t workflow, const std::vector<uint32_t>& parts, Duration until);
   void lose_iterations(Instant now, AssignmentRecord& assignment);
-  // The workflow ends early, while the run goes on: it is missing from then on, and those of its parts that nobody runs
-  // are missing since they were lost. Iterations that lost workers left count as its rest.
-  void lose_rest(Instant now, uint16_t workflow, const std::string& how);
+  // The workflow has ended early, while the run goes on: it is missing from then on, and those of its parts that nobody
+  // runs are missing since they were lost. Iterations that lost workers left count as its rest.
+  void lose_rest(Instant now, uint16_t workflow);
+  // Its rest, of all parts that have not ended at another time; nullptr: the record names none.
+  plan::Loss* rest_of(uint16_t workflow);
+  // Its rest begins at another time than the record says.
+  void move_rest(uint16_t workflow, Duration before, Duration from);
+  // An assignment of a workflow that has ended early was measured until then: the order to stop it may have come late,
+  // and the owner that gave it may have had a wrong clock. Its parts are missing from then on.
+  void fit_rest(const AssignmentRecord& assignment, Duration measured);
   void follow_ingest(Instant now);
 
   // --- witnesses

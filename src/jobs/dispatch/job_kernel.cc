@@ -77,8 +77,9 @@ void JobKernel::stop(Instant now, const JobStop& stop, const std::set<uint16_t>&
     book_.stop_assignments(now, w, stop.how, stop.why, out);
     const bool begun = record_.workflows[w].begun;
     if (!workflows.empty() || (!begun && cancelled)) {
-      if (!workflows.empty()) book_.lose_rest(now, w, "cancelled");
       book_.become(w, WorkflowState::kCancelled, stop.why, out);
+      if (!workflows.empty()) book_.lose_rest(now, w);
+      if (stop.how == StopHow::kGraceful) ends_gracefully_.insert(w);
     } else if (!begun) {
       book_.become(w, state == WorkflowState::kPending ? WorkflowState::kSkipped : WorkflowState::kCancelled, stop.why,
                    out);

@@ -198,6 +198,7 @@ class JobKernel {
     return book_.adopting && (lost_early_.contains(assignment.id) || book_.has_all_of(assignment));
   }
   void finish(Instant now, AssignmentRecord& assignment, JobEffects& out);
+  void fit_rest(const AssignmentRecord& assignment, Instant stopped);
   void lose_until_stop(const AssignmentRecord& assignment, Duration from);
 
   // --- job_kernel.cc: workers that are gone
@@ -221,6 +222,8 @@ class JobKernel {
   std::set<std::string> asking_clock_;
   std::map<AssignmentId, std::string> lost_early_;  // before the clock of the run was certain, and why
   std::set<AssignmentId> given_up_;
+  // Workflows that this owner has cancelled: they only end their iterations, which is less than the planned load.
+  std::set<uint16_t> ends_gracefully_;
   Instant asked_until_;
 };
 

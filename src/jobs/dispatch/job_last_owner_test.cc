@@ -321,7 +321,8 @@ TEST(JobBook, TheRestOfAWorkflowHasWhatNobodyRunsOfItSinceItWasLost) {
   JobBook book({load_spec("browse", kMinute)}, JobRules(),
                running_record(2, {lost, assignment_of(2, {1, 1, 2}, AssignmentState::kRunning)}));
   book.zero = kAdopted - Duration::seconds(20);
-  book.lose_rest(kAdopted, 0, "failed");
+  book.record.workflows[0].state = WorkflowState::kFailed;
+  book.lose_rest(kAdopted, 0);
   ASSERT_EQ(book.record.losses.size(), 2u);
   EXPECT_EQ(book.record.losses[0].from, Duration::seconds(9));
   EXPECT_EQ(book.record.losses[0].to, Duration::seconds(20));
@@ -338,7 +339,7 @@ TEST(JobBook, EventsGetTheirTimesByTheClockOfTheRun) {
   for (int i = 0; i < 20; ++i)
     book.add_event(kAdopted + Duration::seconds(i), "early " + std::to_string(i % 7), std::to_string(i));
   book.zero = kAdopted - Duration::seconds(30);
-  book.settle_clock();
+  book.settle_clock(kAdopted + Duration::seconds(20));
   int early = 0;
   for (const JobEvent& event : book.record.events) {
     const Duration at =

@@ -14,6 +14,13 @@ namespace {
 
 // Two machines may disagree by this time about the clock of a workflow.
 constexpr Duration kClocksDiffer = Duration::millis(500);
+// An order to stop arrives within this time, unless something is wrong.
+constexpr Duration kStopTakes = Duration::seconds(1);
+constexpr double kNoLoad = 1e-9;  // of a ratio from which those of all parts were taken
+
+std::string cause_of(std::string_view how, const WorkflowSpec& workflow) {
+  return fmt::format("{}, workflow '{}'", how, workflow.name);
+}
 
 // The last one that ran this part and runs it no more; nullptr: none.
 const AssignmentRecord* last_of(const JobBook& book, uint16_t workflow, uint32_t part) {
@@ -62,8 +69,8 @@ uint32_t JobBook::succeeded(const AssignmentRecord& assignment) const {
 
 void JobBook::add_loss(uint16_t workflow, const std::string& how, uint32_t parts, Duration from, Duration to) {
   plan::Loss loss{from, to, static_cast<double>(parts) / std::max(record.workflows[workflow].parts, 1U),
-                  fmt::format("{}, workflow '{}'", how, spec[workflow].name)};
-  if (record.losses.size() < kMaxLosses) {
+                  cause_of(how, spec[workflow])};
+  if (merged.empty() && record.losses.size() < kMaxLosses) {
     record.losses.push_back(std::move(loss));
     return;
   }
@@ -185,24 +192,71 @@ void JobBook::lose_iterations(Instant now, AssignmentRecord& assignment) {
            assignment.parts.count, assignment.lost_from, std::max(ran, assignment.lost_from));
 }
 
-// A new owner writes it at once, so that no owner after it misses the loss, and again when it knows the clock.
-void JobBook::lose_rest(Instant now, uint16_t workflow, const std::string& how) {
+// A new owner writes it at once, so that no owner after it misses the loss, and moves it when it knows the clock.
+void JobBook::lose_rest(Instant now, uint16_t workflow) {
   const WorkflowRecord& one = record.workflows[workflow];
-  if (adopting) early_rests.push_back({now, workflow, how, {}});
+  if (adopting) early_rests.push_back({now, workflow, {}});
   if (!one.begun || one.parts == 0 || spec[workflow].length == Duration::zero()) return;
-  const std::size_t before = record.losses.size();
-  const Duration begin = seconds(one.base_second);
-  const Duration planned = begin + spec[workflow].length;
+  const Duration planned = planned_end(workflow);
   const Duration until = std::min(elapsed(now), planned);
-  std::vector<uint32_t> left = gaps(workflow);
-  std::erase_if(left, [&](uint32_t part) {
-    const AssignmentRecord* const last = last_of(*this, workflow, part);
-    return (last == nullptr ? begin : last->lost_from) >= until;
+  write_losses(workflow, gaps(workflow), until);
+  if (until < planned) add_loss(workflow, std::string(to_string(one.state)), one.parts, until, planned);
+  if (adopting) early_rests.back().from = until;
+}
+
+plan::Loss* JobBook::rest_of(uint16_t workflow) {
+  const std::string cause = cause_of(to_string(record.workflows[workflow].state), spec[workflow]);
+  plan::Loss* first = nullptr;
+  for (plan::Loss& loss : record.losses) {
+    const bool its = loss.cause == cause && loss.to == planned_end(workflow);
+    if (its && (first == nullptr || loss.from < first->from)) first = &loss;
+  }
+  return first;
+}
+
+// What a full list has merged stays: only a rest is merged again, which is all of the load anyway.
+void JobBook::move_rest(uint16_t workflow, Duration before, Duration from) {
+  const WorkflowRecord& one = record.workflows[workflow];
+  if (const plan::Loss* const rest = rest_of(workflow))
+    record.losses.erase(record.losses.begin() + (rest - record.losses.data()));
+  for (plan::Loss& loss : record.losses) {
+    const bool its = loss.to == before && loss.cause.ends_with(cause_of({}, spec[workflow]));
+    if (its) loss.to = std::clamp(from, loss.from, loss.to);
+  }
+  write_losses(workflow, gaps(workflow), from, before);
+  const Duration planned = planned_end(workflow);
+  if (from < planned) add_loss(workflow, std::string(to_string(one.state)), one.parts, from, planned);
+}
+
+void JobBook::fit_rest(const AssignmentRecord& assignment, Duration measured) {
+  const uint16_t workflow = assignment.workflow;
+  const WorkflowRecord& one = record.workflows[workflow];
+  const bool ends_early = one.state == WorkflowState::kCancelled || one.state == WorkflowState::kFailed;
+  const bool has_rest = ends_early && assignment.streams && !assignment.handed_over && !spec[workflow].counted;
+  if (!has_rest || spec[workflow].length == Duration::zero()) return;
+  const std::string how(to_string(one.state));
+  const Duration planned = planned_end(workflow);
+  measured = std::min(measured, planned);
+  plan::Loss* const rest = rest_of(workflow);
+  if (rest == nullptr) {
+    // By the clock of the owner that ended it, nothing of it was left.
+    if (measured + kStopTakes < planned) move_rest(workflow, planned, measured);
+    return;
+  }
+  if (measured + kStopTakes < rest->from) return add_loss(workflow, how, assignment.parts.count, measured, rest->from);
+  if (measured <= rest->from + kStopTakes) return;
+  BW_PROBE("dispatch: an assignment was measured after its workflow had ended");
+  const double ratio = static_cast<double>(assignment.parts.count) / std::max(one.parts, 1U);
+  // Those that ended at about the same time are one loss.
+  const auto like = std::ranges::find_if(record.losses, [&](const plan::Loss& loss) {
+    const bool near = loss.from <= measured + kStopTakes && measured <= loss.from + kStopTakes;
+    return near && loss.cause == rest->cause && loss.to == planned;
   });
-  write_losses(workflow, left, until);
-  if (until < planned) add_loss(workflow, how, one.parts, until, planned);
-  if (!adopting) return;
-  early_rests.back().written.assign(record.losses.begin() + static_cast<std::ptrdiff_t>(before), record.losses.end());
+  const bool is_new = like == record.losses.end();
+  if (!is_new) like->ratio = std::min(like->ratio + ratio, 1.0);
+  rest->ratio -= ratio;
+  if (rest->ratio < kNoLoad) record.losses.erase(record.losses.begin() + (rest - record.losses.data()));
+  if (is_new && measured < planned) add_loss(workflow, how, assignment.parts.count, measured, planned);
 }
 
 // The ingest is a copy, and may be older than the record. Seconds that it lacks of ended assignments are still with

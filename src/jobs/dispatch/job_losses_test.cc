@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <gtest/gtest.h>
+#include <optional>
 
 #include "jobs/dispatch/job_kernel.h"
 #include "jobs/dispatch/job_testing.h"
@@ -142,6 +143,187 @@ TEST_F(JobLossesAtEnds, AnEndThatCrossesAnEvictionLeavesItsPartsToOthers) {
   EXPECT_EQ(job.find(first.id)->state, AssignmentState::kGone);
   EXPECT_EQ(job.find(first.id)->lost_from, Duration::seconds(10));
   EXPECT_EQ(job.record().workflows[0].state, WorkflowState::kRetrying);
+}
+
+// --- the rest of a workflow that was cancelled ----------------------------------------------------------------------
+
+const JobStop kEnough{JobStop::Cause::kCancelled, StopHow::kAtOnce, "ann", "enough"};
+
+plan::Loss rest_from(int64_t second, double ratio = 1) {
+  return {Duration::seconds(second), kMinute, ratio, "cancelled, workflow 'browse'"};
+}
+
+// The record with the cancellation was kept late, and the workers went on until then.
+TEST_F(JobLossesAtEnds, TheRestOfACancelledWorkflowBeginsWhereItsWorkersStopped) {
+  job.stop(kAdopted, kEnough, {0}, out);
+  job.kept(kAdopted + Duration::seconds(7), job.record().revision, out);
+  job.applied(kAdopted + Duration::seconds(8), first.id, 20, out);
+  ends(AssignmentOutcome::kStopped, Duration::seconds(20));
+  EXPECT_EQ(job.record().losses, (std::vector{rest_from(13, 0.5), rest_from(20, 0.5)}));
+  job.applied(kAdopted + Duration::seconds(8), AssignmentId(2), 20, out);
+  job.ended(kAdopted + Duration::seconds(8), AssignmentId(2),
+            AssignmentEnd{AssignmentOutcome::kStopped, {}, 20, Duration::millis(20'400)}, out);
+  ASSERT_EQ(job.record().losses.size(), 1u);
+  EXPECT_EQ(job.record().losses[0].from, Duration::seconds(20));
+  EXPECT_DOUBLE_EQ(job.record().losses[0].ratio, 1);
+}
+
+// Its running iterations end, and none begins.
+TEST_F(JobLossesAtEnds, TheRestOfAGracefullyCancelledWorkflowBeginsWithTheOrder) {
+  job.stop(kAdopted, {JobStop::Cause::kCancelled, StopHow::kGraceful, "ann", "enough"}, {0}, out);
+  job.kept(kAdopted, job.record().revision, out);
+  ends(AssignmentOutcome::kStopped, Duration::seconds(17));
+  EXPECT_EQ(job.record().losses, std::vector{rest_from(13)});
+}
+
+TEST_F(JobLossesAtEnds, AnOrderToStopThatComesLateDoesNotLengthenALossThatTheCancellationEnds) {
+  job.stop(kAdopted, kEnough, {0}, out);
+  job.kept(kAdopted + Duration::seconds(7), job.record().revision, out);
+  ends(AssignmentOutcome::kIsolated, Duration::seconds(10));
+  ASSERT_EQ(job.record().losses.size(), 2u);
+  EXPECT_EQ(job.record().losses[0], rest_from(13));
+  EXPECT_EQ(job.record().losses[1].from, Duration::seconds(10));
+  EXPECT_EQ(job.record().losses[1].to, Duration::seconds(13));
+}
+
+TEST_F(JobLossesAtEnds, AWorkerThatDiesAfterACancellationThatItDidNotHearIsMissingFromItsLastReportOn) {
+  job.stop(kAdopted, kEnough, {0}, out);
+  job.applied(kAdopted + Duration::seconds(5), first.id, 17, out);
+  job.worker_gone(kAdopted + Duration::seconds(6), first.worker, first.life, "its process has ended", out);
+  EXPECT_EQ(job.record().losses, (std::vector{rest_from(13, 0.5), rest_from(17, 0.5)}));
+}
+
+// Its second owner cancelled it by a wall clock that was ahead, and died before it knew better, or told anybody.
+class JobLossesOfThirdOwner : public testing::Test {
+ protected:
+  void adopt(std::vector<plan::Loss> losses) {
+    AssignmentRecord other = assignment_of(2, {0, 1, 1}, AssignmentState::kRunning);
+    other.workflow = 1;
+    JobRecord record = running_record(1, {assignment_of(1, {0, 1, 1}, AssignmentState::kStopping), other});
+    record.workflows.push_back(record.workflows[0]);
+    record.workflows[0].state = WorkflowState::kCancelled;
+    record.workflows[0].why = "enough";
+    record.losses = std::move(losses);
+    record.events = {{Duration::seconds(3), "scaled", {}}, {Duration::seconds(50), "workflow_stopping", {}}};
+    job.emplace(JobSpec{load_spec("browse", kMinute), load_spec("pay", kMinute)}, JobRules(), record, Prng(1));
+    job->adopt(kAdopted, Duration::seconds(30), {{AssignmentId(1), 30}, {other.id, 30}}, out);
+    for (const AssignmentRecord& one : std::vector(job->record().assignments)) {
+      job->sighted(kAdopted, one.worker, one.life,
+                   {{.assignment = one.id, .phase = AssignmentPhase::kRunning, .clock = Duration::seconds(30)}}, out);
+    }
+    job->kept(kAdopted, job->record().revision, out);
+  }
+  void stops() {
+    job->ended(kAdopted + Duration::seconds(1), AssignmentId(1),
+               AssignmentEnd{AssignmentOutcome::kStopped, {}, 30, Duration::seconds(30)}, out);
+  }
+  std::optional<JobKernel> job;
+  JobEffects out;
+};
+
+TEST_F(JobLossesOfThirdOwner, StopsWhatRunsAndNamesWhatIsMissing) {
+  adopt({rest_from(50)});
+  const auto stop = std::find_if(out.begin(), out.end(),
+                                 [](const JobEffect& one) { return std::holds_alternative<job_effect::Stop>(one); });
+  ASSERT_NE(stop, out.end());
+  EXPECT_EQ(std::get<job_effect::Stop>(*stop).why, "enough");
+  stops();
+  ASSERT_EQ(job->record().losses.size(), 2u);
+  EXPECT_EQ(job->record().losses[1].from, Duration::seconds(30));
+  EXPECT_EQ(job->record().losses[1].to, Duration::seconds(50));
+}
+
+TEST_F(JobLossesOfThirdOwner, NamesWhatIsMissingAlsoWhenTheClockOfTheSecondOneSaidThatNothingWasLeft) {
+  adopt({});
+  stops();
+  EXPECT_EQ(job->record().losses, std::vector{rest_from(30)});
+}
+
+TEST_F(JobLossesOfThirdOwner, LeavesNoEventInTheFuture) {
+  adopt({rest_from(50)});
+  EXPECT_EQ(job->record().events[0].at, Duration::seconds(3));
+  EXPECT_EQ(job->record().events[1].at, Duration::seconds(30));
+}
+
+// Its clock is not certain when the workflow is cancelled, and then says the same.
+TEST(JobLosses, WhatAFullListHasMergedIsNotMergedAgainByTheClockOfTheRun) {
+  AssignmentRecord lost = assignment_of(1, {0, 1, 4}, AssignmentState::kGone);
+  lost.lost_from = Duration::seconds(9);
+  JobRecord record = running_record(4, {lost, assignment_of(2, {1, 3, 4}, AssignmentState::kRunning)});
+  record.workflows[0].state = WorkflowState::kCancelled;
+  record.losses.assign(kMaxLosses, {Duration::zero(), Duration::seconds(1), 0.1, "worker 'w9' was lost"});
+  JobBook book({load_spec("browse", kMinute)}, JobRules(), record);
+  book.zero = kAdopted - kMinute;
+  book.adopting = true;
+  book.lose_rest(kAdopted, 0);
+  book.settle_clock(kAdopted);
+  ASSERT_EQ(book.record.losses.size(), kMaxLosses);
+  EXPECT_EQ(book.record.losses.back().to, kMinute);
+  EXPECT_DOUBLE_EQ(book.record.losses.back().ratio, 0.25);
+}
+
+// Of a workflow that is cancelled while workers and owners die, are cut off, and no quorum writes records.
+struct Account {
+  uint64_t measured = 0;
+  uint64_t twice = 0;
+  double lost = 0;
+};
+Account account_of(const JobWorld& world, uint16_t workflow, const std::string& name) {
+  Account sum;
+  for (const auto& part : world.measured(workflow)) {
+    sum.measured += part.seconds;
+    sum.twice += part.twice;
+  }
+  for (const plan::Loss& loss : world.record().losses) {
+    if (!loss.cause.ends_with(", workflow '" + name + "'")) continue;
+    sum.lost += (loss.to - loss.from).seconds_f() * loss.ratio * world.record().workflows[workflow].parts;
+  }
+  return sum;
+}
+
+// The other workflow goes on, so that the run lasts until the planned end of the cancelled one.
+TEST(JobLosses, WhatIsMeasuredAndWhatIsLostOfACancelledWorkflowIsWhatWasPlanned) {
+  int cancelled = 0;
+  for (uint64_t seed = 1; seed <= 500; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Prng prng(seed);
+    const Duration length = Duration::seconds(prng.between(20, 60));
+    JobWorld world({load_spec("browse", length), load_spec("pay", kMinute * 2)}, seed);
+    const uint64_t workers = 2 + prng.below(3);
+    for (uint64_t i = 0; i < workers; ++i) world.add("w" + std::to_string(i), 2);
+    ASSERT_TRUE(world.begins());
+    const uint64_t from = prng.below(600);
+    for (uint64_t i = 0; i < 20'000 && !world.job().over(); ++i) {
+      world.step(kStep);
+      // A client asks until a quorum knows.
+      if (i >= from && i % 20 == from % 20 && !is_final(world.record().workflows[0].state)) {
+        JobEffects out;
+        world.job().stop(world.now(), kEnough, {0}, out);
+        world.carry_out(out);
+      }
+      if (i > 800) continue;
+      const std::string name = "w" + std::to_string(prng.below(workers));
+      if (prng.chance(0.005)) world.worker(name).silent = !world.worker(name).silent;
+      if (prng.chance(0.001) && world.worker(name).alive) world.die(name);
+      if (prng.chance(0.005)) world.restart(name);
+      if (prng.chance(0.005)) world.replace_owner();
+      if (prng.chance(0.02)) world.register_stands = !world.register_stands;
+    }
+    world.register_stands = true;
+    for (auto& [name, worker] : world.workers()) worker.silent = false;
+    ASSERT_TRUE(world.run(Duration::hours(2)));
+    const WorkflowRecord& one = world.record().workflows[0];
+    // What comes after the end of the run is no loss.
+    if (one.state != WorkflowState::kCancelled || world.record().elapsed < length) continue;
+    ++cancelled;
+    const Account sum = account_of(world, 0, "browse");
+    EXPECT_EQ(sum.twice, 0u);
+    // Of each second in which an assignment began or ended, a part may be missing.
+    const double slack = 3.0 * one.parts * (1 + one.retries);
+    EXPECT_NEAR(static_cast<double>(sum.measured) + sum.lost, length.seconds_f() * one.parts, slack);
+    if (HasFailure()) break;
+  }
+  EXPECT_GT(cancelled, 100);
 }
 
 }  // namespace
