@@ -2,6 +2,6 @@
 
 namespace bellwether::wire {
 
-constinit const ProtocolVersion kVersion = {1, 3};
+constinit const ProtocolVersion kVersion = {1, 4};
 
 }  // namespace bellwether::wire
