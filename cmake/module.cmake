@@ -5,12 +5,10 @@ set(BW_KERNELS base message yaml metrics secret wire membership election registe
 add_custom_target(kernel_tests)
 
 # Tests of real processes wait for times to pass, and must not wait for a processor. So many of them run at a time,
-# beside as many tests that compute as there are processors (tools/run_tests.py). Those that compute yield; what no
-# delay can fail, because it has no input and output, takes only what nobody else wants.
+# beside as many tests that compute as there are processors (tools/run_tests.py), and those that compute yield.
 set(BW_WAITS RESOURCE_GROUPS waiting:1)
 set(BW_COMPUTES RESOURCE_GROUPS computing:1)
 set(BW_YIELDING nice -n 5)
-set(BW_IDLE nice -n 19)
 
 # What runs once a command, once a term or for people to read: where the preset says -O2, these rooms are compiled with
 # little inlining and without debug information: each of their units takes half of the time then. The symbols beside the
@@ -50,19 +48,17 @@ function(module)
 
   set(kernel)
   set(kind test)
-  set(priority ${BW_YIELDING})
   set(programs)
   if(M_NAME IN_LIST BW_KERNELS)
     set(kernel ";kernel")
     set(kind kernel_test)
-    set(priority ${BW_IDLE})
-  endif()
+    endif()
   if(M_TESTS)
     add_executable(${M_NAME}_test ${M_TESTS})
     target_link_libraries(${M_NAME}_test PRIVATE ${library} ${M_DEPS} ${M_LIBS} ${M_TEST_DEPS} GTest::gmock_main
                           ${RAPIDCHECK})
     bw_compile(${M_NAME}_test ${kind})
-    add_test(NAME unit.${M_NAME} COMMAND ${priority} $<TARGET_FILE:${M_NAME}_test> --gtest_brief=1
+    add_test(NAME unit.${M_NAME} COMMAND ${BW_YIELDING} $<TARGET_FILE:${M_NAME}_test> --gtest_brief=1
              WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
     set_tests_properties(unit.${M_NAME} PROPERTIES LABELS "unit${kernel}" TIMEOUT 1200 ${BW_COMPUTES})
     if(BW_SANITIZE)
@@ -85,7 +81,7 @@ function(module)
       endif()
       target_link_libraries(${name} PRIVATE bw_fuzz_replay)
       add_test(NAME fuzz.${name}
-               COMMAND ${BW_IDLE} $<TARGET_FILE:${name}> ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${name})
+               COMMAND ${BW_YIELDING} $<TARGET_FILE:${name}> ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${name})
       set_tests_properties(fuzz.${name} PROPERTIES LABELS "fuzz${kernel}" TIMEOUT 1200 ${BW_COMPUTES})
     endif()
     list(APPEND programs ${name})
