@@ -426,8 +426,8 @@ void JobKernel::sighted(Instant now, const std::string& worker, uint64_t life,
     }
     if (assignment.state != AssignmentState::kStopping) {
       if (sight->phase == AssignmentPhase::kReady) book_.set(now, assignment, AssignmentState::kReady);
-      if (sight->phase == AssignmentPhase::kRunning && assignment.streams)
-        book_.set(now, assignment, AssignmentState::kRunning);
+      // Also one that has ended, whose last seconds may not have arrived: it does not begin again.
+      if (has_begun(*sight) && assignment.streams) book_.set(now, assignment, AssignmentState::kRunning);
       if (spec_[assignment.workflow].told_vus) out.push_back(job_effect::Scale{assignment.id});
     }
     if (assignment.state == AssignmentState::kOffered && sight->phase != AssignmentPhase::kEnded)
