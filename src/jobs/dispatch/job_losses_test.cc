@@ -145,6 +145,15 @@ TEST_F(JobLossesAtEnds, AnEndThatCrossesAnEvictionLeavesItsPartsToOthers) {
   EXPECT_EQ(job.record().workflows[0].state, WorkflowState::kRetrying);
 }
 
+// Its worker, or the owner, was out of reach meanwhile.
+TEST_F(JobLossesAtEnds, ACrashThatItsOwnerHearsOfLateIsMissingSinceTheLastReport) {
+  ends(AssignmentOutcome::kCrashed, Duration::seconds(10));
+  const std::string crashed = "worker 'w1' lost its process, workflow 'browse'";
+  EXPECT_EQ(job.record().losses,
+            (std::vector<plan::Loss>{{Duration::seconds(10), Duration::seconds(15), 0.5, crashed},
+                                     {Duration::seconds(15), kMinute, 1, "failed, workflow 'browse'"}}));
+}
+
 // --- the rest of a workflow that was cancelled ----------------------------------------------------------------------
 
 const JobStop kEnough{JobStop::Cause::kCancelled, StopHow::kAtOnce, "ann", "enough"};
