@@ -202,6 +202,22 @@ TEST_F(JobLossesAtEnds, AWorkerThatDiesAfterACancellationThatItDidNotHearIsMissi
   EXPECT_EQ(job.record().losses, (std::vector{rest_from(13, 0.5), rest_from(17, 0.5)}));
 }
 
+// The one before it had confirmed its hand-over, and was stopped with the workflow.
+TEST(JobLosses, AFollowerThatIsStoppedBeforeItsTimeShortensNoRest) {
+  AssignmentRecord from = assignment_of(1, {0, 1, 1}, AssignmentState::kEnded);
+  from.handed_over = true;
+  AssignmentRecord follower = assignment_of(2, {0, 1, 1}, AssignmentState::kStopping);
+  follower.follows = from.id;
+  from.until = follower.from = 20;
+  JobBook book({load_spec("browse", kMinute)}, JobRules(), running_record(1, {from, follower}));
+  book.record.workflows[0].state = WorkflowState::kCancelled;
+  book.record.losses = {rest_from(15)};
+  book.fit_rest(follower, Duration::seconds(20));
+  EXPECT_EQ(book.record.losses, std::vector{rest_from(15)});
+  book.fit_rest(follower, Duration::seconds(22));
+  EXPECT_EQ(book.record.losses, std::vector{rest_from(22)});
+}
+
 // Its second owner cancelled it by a wall clock that was ahead, and died before it knew better, or told anybody.
 class JobLossesOfThirdOwner : public testing::Test {
  protected:
