@@ -48,6 +48,27 @@ TEST(JobLosses, ARestIsMissingToThePlannedEndUnlessTheJobWasStopped) {
   }
 }
 
+// It runs until it is stopped, or until its iterations are done.
+TEST(JobLosses, ARestIsMissingToTheEndOfTheRunIfNoEndIsPlanned) {
+  constexpr Duration kLimit = Duration::hours(24 * 366);
+  AssignmentRecord crashed = assignment_of(1, {0, 1, 1}, AssignmentState::kEnded);
+  crashed.end = AssignmentEnd{AssignmentOutcome::kCrashed, "as the test says", 10, Duration::seconds(10)};
+  for (const bool counted : {false, true}) {
+    JobRecord record = running_record(1, {crashed});
+    record.workflows[0].state = WorkflowState::kFailed;
+    record.losses = {{Duration::seconds(10), kLimit, 1, "failed, workflow 'browse'"}};
+    WorkflowSpec spec = load_spec("browse", kLimit);
+    spec.endless = !counted;
+    if (counted) spec.counted.emplace();
+    JobKernel job({spec}, JobRules(), record, Prng(1));
+    JobEffects out;
+    job.adopt(kAdopted, Duration::seconds(20), {{AssignmentId(1), 10}}, out);
+    for (const std::string& worker : job.workers_to_ask()) job.sighted(kAdopted, worker, 1, {}, out);
+    ASSERT_EQ(job.record().losses.size(), 1u);
+    EXPECT_EQ(job.record().losses[0].to, Duration::seconds(20));
+  }
+}
+
 TEST(JobLosses, AWorkerWithoutRoomForMissingPartsSaysOnceWhy) {
   JobWorld world({load_spec("browse", kMinute)}, 7);
   world.add("w1", 2);
