@@ -191,8 +191,8 @@ void JobKernel::finish(Instant now, AssignmentRecord& assignment, JobEffects& ou
   }
   if ((end.outcome == AssignmentOutcome::kIsolated || left) && assignment.handed_over) {
     const Duration ran = base + end.ran;
-    if (ran < assignment.lost_from)
-      book_.add_loss(workflow, how_lost(assignment), assignment.parts.count, ran, assignment.lost_from);
+    const Duration to = is_final(one.state) ? book_.stopped_at(assignment) : assignment.lost_from;
+    if (ran < to) book_.add_loss(workflow, how_lost(assignment), assignment.parts.count, ran, to);
   } else if ((end.outcome == AssignmentOutcome::kIsolated || left) && !was_stopped) {
     assignment.lost_from = base + end.ran;
     if (left) {

@@ -239,6 +239,29 @@ TEST(JobLosses, AFollowerThatIsStoppedBeforeItsTimeShortensNoRest) {
   EXPECT_EQ(book.record.losses, std::vector{rest_from(22)});
 }
 
+// It had confirmed its hand-over at second 20, and the workflow is cancelled in second 13.
+TEST(JobLosses, WhatWasCutOffBeforeItsHandOverIsMissingUntilItsWorkflowWasCancelled) {
+  AssignmentRecord from = assignment_of(1, {0, 1, 1}, AssignmentState::kRunning);
+  from.handed_over = true;
+  from.lost_from = Duration::seconds(20);
+  AssignmentRecord follower = assignment_of(2, {0, 1, 1}, AssignmentState::kRunning);
+  follower.follows = from.id;
+  from.until = follower.from = 20;
+  JobKernel job({load_spec("browse", kMinute)}, JobRules(), running_record(1, {from, follower}), Prng(1));
+  JobEffects out;
+  job.adopt(kAdopted, Duration::seconds(13), {{from.id, 10}}, out);
+  for (const AssignmentRecord& one : {from, follower}) {
+    job.sighted(kAdopted, one.worker, one.life,
+                {{.assignment = one.id, .phase = AssignmentPhase::kRunning, .clock = Duration::seconds(13)}}, out);
+  }
+  job.stop(kAdopted, kEnough, {0}, out);
+  job.ended(kAdopted + Duration::seconds(2), from.id,
+            AssignmentEnd{AssignmentOutcome::kIsolated, "as the test says", 10, Duration::seconds(10)}, out);
+  const std::string cause = "worker 'w1' was lost, workflow 'browse'";
+  EXPECT_EQ(job.record().losses,
+            (std::vector<plan::Loss>{rest_from(13), {Duration::seconds(10), Duration::seconds(13), 1, cause}}));
+}
+
 // Its second owner cancelled it by a wall clock that was ahead, and died before it knew better, or told anybody.
 class JobLossesOfThirdOwner : public testing::Test {
  protected:
