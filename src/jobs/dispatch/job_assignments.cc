@@ -191,8 +191,8 @@ void JobKernel::finish(Instant now, AssignmentRecord& assignment, JobEffects& ou
   }
   if ((end.outcome == AssignmentOutcome::kIsolated || left) && assignment.handed_over) {
     const Duration ran = base + end.ran;
-    if (ran < assignment.lost_from)
-      book_.add_loss(workflow, how_lost(assignment), assignment.parts.count, ran, assignment.lost_from);
+    const Duration to = is_final(one.state) ? book_.stopped_at(assignment) : assignment.lost_from;
+    if (ran < to) book_.add_loss(workflow, how_lost(assignment), assignment.parts.count, ran, to);
   } else if ((end.outcome == AssignmentOutcome::kIsolated || left) && !was_stopped) {
     assignment.lost_from = base + end.ran;
     if (left) {
@@ -222,10 +222,11 @@ void JobKernel::finish(Instant now, AssignmentRecord& assignment, JobEffects& ou
     const std::string why = fmt::format("{}: {}", to_string(end.outcome), end.detail);
     book_.add_event(now, "assignment_failed", fmt::format("{} {}", whose, why));
     if (assignment.streams && !was_stopped) {
-      // The seconds that it had not reported at its end.
+      // What it had not reported at its end, and the time until its owner heard of it: the rest begins then.
       const Duration from = book_.reported_until(assignment);
+      const Duration at_end = std::min(book_.elapsed(now), from + Duration::seconds(1));
       book_.add_loss(workflow, how_lost(assignment), assignment.parts.count, from,
-                     std::max(from, std::min(book_.elapsed(now), from + Duration::seconds(1))));
+                     std::max({from, at_end, book_.stopped_at(assignment)}));
     }
     if (assignment.streams && was_stopped) lose_until_stop(assignment, book_.reported_until(assignment));
     if (!was_stopped) book_.fail_workflow(now, workflow, WorkflowState::kFailed, fmt::format("{} {}", whose, why), out);
@@ -255,8 +256,7 @@ void JobKernel::fit_rest(const AssignmentRecord& assignment, Instant stopped) {
 // Its load ended at `from`, and its owner stopped it later: nobody goes on with it.
 void JobKernel::lose_until_stop(const AssignmentRecord& assignment, Duration from) {
   if (spec_[assignment.workflow].counted) return;
-  const Duration stopped = book_.stopped_at(assignment);
-  const Duration to = assignment.handed_over ? std::min(stopped, assignment.lost_from) : stopped;
+  const Duration to = book_.stopped_at(assignment);
   if (from < to) return book_.add_loss(assignment.workflow, how_lost(assignment), assignment.parts.count, from, to);
   book_.fit_rest(assignment, from);
 }

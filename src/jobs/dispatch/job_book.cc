@@ -140,11 +140,12 @@ Instant JobBook::end_of_last() const {
 }
 
 Duration JobBook::stopped_at(const AssignmentRecord& assignment) {
-  if (const plan::Loss* const rest = rest_of(assignment.workflow)) return rest->from;
-  const WorkflowState state = record.workflows[assignment.workflow].state;
   const Duration planned = planned_end(assignment.workflow);
-  if (state == WorkflowState::kCancelled || state == WorkflowState::kFailed) return planned;
-  return std::min(elapsed(since[assignment.id]), planned);
+  const Duration latest = assignment.handed_over ? std::min(planned, assignment.lost_from) : planned;
+  if (const plan::Loss* const rest = rest_of(assignment.workflow)) return std::min(rest->from, latest);
+  const WorkflowState state = record.workflows[assignment.workflow].state;
+  if (state == WorkflowState::kCancelled || state == WorkflowState::kFailed) return latest;
+  return std::min(elapsed(since[assignment.id]), latest);
 }
 
 void JobBook::settle_clock(Instant now) {

@@ -183,8 +183,8 @@ struct JobBook {
   Duration planned_end(uint16_t workflow) const {
     return seconds(record.workflows[workflow].base_second) + spec[workflow].length;
   }
-  // When its owner stopped it; at the latest the planned end of its workflow. Of a workflow that has ended early: where
-  // its rest begins.
+  // When its owner stopped it, or its end is known; at the latest its hand-over, and the planned end of its workflow.
+  // Of a workflow that has ended early: where its rest begins.
   Duration stopped_at(const AssignmentRecord& assignment);
   // The workers have told a new owner the clock of the run, or it waits for them no more: early_events and early_rests
   // get their times by that clock. No event is after now, or before the one before it: an owner may have died before it

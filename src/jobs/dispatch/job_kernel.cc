@@ -377,12 +377,17 @@ void JobKernel::conclude(Instant now, JobEffects& out) {
     if (assignment.end) elapsed = std::max(elapsed, base + assignment.end->ran);
     elapsed = std::max(elapsed, assignment.lost_from);
   }
-  // Time after a stop of the job is no loss. The clock of this owner may be behind the seconds that ran.
+  // Time after a stop of the job is no loss, nor is time after the run that nobody planned: a count of iterations, or
+  // the lack of a duration, plans none. The clock of this owner may be behind the seconds that ran.
   const Duration lasted = std::max(elapsed, book_.elapsed(now));
+  Duration planned = lasted;
+  for (uint16_t w = 0; w < spec_.size() && !record_.stop; ++w) {
+    const bool plans = record_.workflows[w].begun && !spec_[w].counted && !spec_[w].endless;
+    if (plans) planned = std::max(planned, book_.planned_end(w));
+  }
   for (plan::Loss& loss : record_.losses) {
-    const Duration to = std::min(loss.to, lasted);
-    if (record_.stop) loss.to = std::max(loss.from, to);
-    elapsed = std::max(elapsed, to);
+    elapsed = std::max(elapsed, std::min(loss.to, lasted));
+    loss.to = std::max(loss.from, std::min(loss.to, planned));
   }
   record_.elapsed = elapsed;
   if (record_.state == JobState::kRunning) book_.become(JobState::kCompleting, {}, out);

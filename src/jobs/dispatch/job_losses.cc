@@ -233,7 +233,9 @@ void JobBook::fit_rest(const AssignmentRecord& assignment, Duration measured) {
   const WorkflowRecord& one = record.workflows[workflow];
   const bool ends_early = one.state == WorkflowState::kCancelled || one.state == WorkflowState::kFailed;
   const bool has_rest = ends_early && assignment.streams && !assignment.handed_over && !spec[workflow].counted;
-  if (!has_rest || spec[workflow].length == Duration::zero()) return;
+  // A follower that was stopped before its time: the rest has its parts since the assignment before it was stopped.
+  const bool ran = assignment.follows == AssignmentId() || measured > seconds(assignment.from);
+  if (!has_rest || !ran || spec[workflow].length == Duration::zero()) return;
   const std::string how(to_string(one.state));
   const Duration planned = planned_end(workflow);
   measured = std::min(measured, planned);

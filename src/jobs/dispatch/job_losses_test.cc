@@ -48,6 +48,27 @@ TEST(JobLosses, ARestIsMissingToThePlannedEndUnlessTheJobWasStopped) {
   }
 }
 
+// It runs until it is stopped, or until its iterations are done.
+TEST(JobLosses, ARestIsMissingToTheEndOfTheRunIfNoEndIsPlanned) {
+  constexpr Duration kLimit = Duration::hours(24 * 366);
+  AssignmentRecord crashed = assignment_of(1, {0, 1, 1}, AssignmentState::kEnded);
+  crashed.end = AssignmentEnd{AssignmentOutcome::kCrashed, "as the test says", 10, Duration::seconds(10)};
+  for (const bool counted : {false, true}) {
+    JobRecord record = running_record(1, {crashed});
+    record.workflows[0].state = WorkflowState::kFailed;
+    record.losses = {{Duration::seconds(10), kLimit, 1, "failed, workflow 'browse'"}};
+    WorkflowSpec spec = load_spec("browse", kLimit);
+    spec.endless = !counted;
+    if (counted) spec.counted.emplace();
+    JobKernel job({spec}, JobRules(), record, Prng(1));
+    JobEffects out;
+    job.adopt(kAdopted, Duration::seconds(20), {{AssignmentId(1), 10}}, out);
+    for (const std::string& worker : job.workers_to_ask()) job.sighted(kAdopted, worker, 1, {}, out);
+    ASSERT_EQ(job.record().losses.size(), 1u);
+    EXPECT_EQ(job.record().losses[0].to, Duration::seconds(20));
+  }
+}
+
 TEST(JobLosses, AWorkerWithoutRoomForMissingPartsSaysOnceWhy) {
   JobWorld world({load_spec("browse", kMinute)}, 7);
   world.add("w1", 2);
@@ -145,6 +166,15 @@ TEST_F(JobLossesAtEnds, AnEndThatCrossesAnEvictionLeavesItsPartsToOthers) {
   EXPECT_EQ(job.record().workflows[0].state, WorkflowState::kRetrying);
 }
 
+// Its worker, or the owner, was out of reach meanwhile.
+TEST_F(JobLossesAtEnds, ACrashThatItsOwnerHearsOfLateIsMissingSinceTheLastReport) {
+  ends(AssignmentOutcome::kCrashed, Duration::seconds(10));
+  const std::string crashed = "worker 'w1' lost its process, workflow 'browse'";
+  EXPECT_EQ(job.record().losses,
+            (std::vector<plan::Loss>{{Duration::seconds(10), Duration::seconds(15), 0.5, crashed},
+                                     {Duration::seconds(15), kMinute, 1, "failed, workflow 'browse'"}}));
+}
+
 // --- the rest of a workflow that was cancelled ----------------------------------------------------------------------
 
 const JobStop kEnough{JobStop::Cause::kCancelled, StopHow::kAtOnce, "ann", "enough"};
@@ -191,6 +221,45 @@ TEST_F(JobLossesAtEnds, AWorkerThatDiesAfterACancellationThatItDidNotHearIsMissi
   job.applied(kAdopted + Duration::seconds(5), first.id, 17, out);
   job.worker_gone(kAdopted + Duration::seconds(6), first.worker, first.life, "its process has ended", out);
   EXPECT_EQ(job.record().losses, (std::vector{rest_from(13, 0.5), rest_from(17, 0.5)}));
+}
+
+// The one before it had confirmed its hand-over, and was stopped with the workflow.
+TEST(JobLosses, AFollowerThatIsStoppedBeforeItsTimeShortensNoRest) {
+  AssignmentRecord from = assignment_of(1, {0, 1, 1}, AssignmentState::kEnded);
+  from.handed_over = true;
+  AssignmentRecord follower = assignment_of(2, {0, 1, 1}, AssignmentState::kStopping);
+  follower.follows = from.id;
+  from.until = follower.from = 20;
+  JobBook book({load_spec("browse", kMinute)}, JobRules(), running_record(1, {from, follower}));
+  book.record.workflows[0].state = WorkflowState::kCancelled;
+  book.record.losses = {rest_from(15)};
+  book.fit_rest(follower, Duration::seconds(20));
+  EXPECT_EQ(book.record.losses, std::vector{rest_from(15)});
+  book.fit_rest(follower, Duration::seconds(22));
+  EXPECT_EQ(book.record.losses, std::vector{rest_from(22)});
+}
+
+// It had confirmed its hand-over at second 20, and the workflow is cancelled in second 13.
+TEST(JobLosses, WhatWasCutOffBeforeItsHandOverIsMissingUntilItsWorkflowWasCancelled) {
+  AssignmentRecord from = assignment_of(1, {0, 1, 1}, AssignmentState::kRunning);
+  from.handed_over = true;
+  from.lost_from = Duration::seconds(20);
+  AssignmentRecord follower = assignment_of(2, {0, 1, 1}, AssignmentState::kRunning);
+  follower.follows = from.id;
+  from.until = follower.from = 20;
+  JobKernel job({load_spec("browse", kMinute)}, JobRules(), running_record(1, {from, follower}), Prng(1));
+  JobEffects out;
+  job.adopt(kAdopted, Duration::seconds(13), {{from.id, 10}}, out);
+  for (const AssignmentRecord& one : {from, follower}) {
+    job.sighted(kAdopted, one.worker, one.life,
+                {{.assignment = one.id, .phase = AssignmentPhase::kRunning, .clock = Duration::seconds(13)}}, out);
+  }
+  job.stop(kAdopted, kEnough, {0}, out);
+  job.ended(kAdopted + Duration::seconds(2), from.id,
+            AssignmentEnd{AssignmentOutcome::kIsolated, "as the test says", 10, Duration::seconds(10)}, out);
+  const std::string cause = "worker 'w1' was lost, workflow 'browse'";
+  EXPECT_EQ(job.record().losses,
+            (std::vector<plan::Loss>{rest_from(13), {Duration::seconds(10), Duration::seconds(13), 1, cause}}));
 }
 
 // Its second owner cancelled it by a wall clock that was ahead, and died before it knew better, or told anybody.
