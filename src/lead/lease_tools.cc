@@ -79,7 +79,7 @@ runtime::task<Result<LeaseRecord>> LeaseTools::amend(std::string key, std::strin
     }
     if (outcome->applied) co_return seen.record;
   }
-  co_return fail(Errc::kTimeout, "'{}' changed during {} attempts; try again", key, kTries);
+  co_return fail(Errc::kExists, "'{}' changed during {} attempts; try again", key, kTries);
 }
 
 // The key while it has no holder.

@@ -29,7 +29,8 @@ class LeaseTools {
 
   // Asks the holder to stop its work and hand over to `heir`, or to any candidate when that is empty. kNotFound when
   // the key has no holder. Returns the record from before; wait_for_change() detects whether the holder obeyed. `only`:
-  // the epoch of the intended holder; kInvalid when another one holds the key by now.
+  // the epoch of the intended holder; kInvalid when another one holds the key by now. kExists when the key changes
+  // during each attempt.
   runtime::task<Result<election::LeaseRecord>> ask_to_hand_over(std::string key, std::string heir,
                                                                 std::optional<election::Epoch> only = std::nullopt) {
     return amend(std::move(key), std::move(heir), false, only);

@@ -42,6 +42,7 @@ class Lease(product.Test):
 
     def test_lists_all_keys_also_those_with_unprintable_names(self):
         self.assertIn(f"(no keys in {self.via})", self.lease("list").out)
+        self.assertIn(f"(no keys with the prefix 'none' in {self.via})", self.lease("list", "--prefix", "none").out)
         for key in ("b", "a", "x\ty"):
             self.lead(key, "holder")
             self.until_held_by(key, "holder")

@@ -91,7 +91,11 @@ runtime::task<Result<int>> list(runtime::Runtime& runtime, lead::LeaseTools& too
   if (found.size() == options.most && !options.json) {
     std::printf("(only the first %zu; --most shows more)\n", options.most);
   }
-  if (found.empty() && !options.json) std::printf("(no keys in %s)\n", printable(options.via).c_str());
+  if (found.empty() && !options.json) {
+    const std::string with =
+        options.prefix.empty() ? std::string() : fmt::format(" with the prefix '{}'", options.prefix);
+    std::printf("%s\n", printable(fmt::format("(no keys{} in {})", with, options.via)).c_str());
+  }
   co_return kExitOk;
 }
 

@@ -37,7 +37,7 @@ bool put_unless_empty(const Histogram& from, Get get) {
 }
 
 bool put(const metrics::StepWindow& from, wire::StepDelta& to) {
-  bool any = (from.count | from.failed | from.left_out | from.bytes_sent | from.bytes_received) != 0;
+  bool any = (from.count | from.failed | from.left_out | from.repeated | from.bytes_sent | from.bytes_received) != 0;
   to.set_count(from.count);
   to.set_failed(from.failed);
   to.set_left_out(from.left_out);

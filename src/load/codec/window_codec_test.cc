@@ -33,6 +33,10 @@ RC_GTEST_PROP(WindowCodec, loses_nothing, (uint64_t seed)) {
     RC_ASSERT(back->steps[i].status == window.steps[i].status);
     RC_ASSERT(back->steps[i].errors == window.steps[i].errors);
     RC_ASSERT(back->steps[i].count == window.steps[i].count);
+    RC_ASSERT(back->steps[i].failed == window.steps[i].failed);
+    RC_ASSERT(back->steps[i].left_out == window.steps[i].left_out);
+    RC_ASSERT(back->steps[i].repeated == window.steps[i].repeated);
+    RC_ASSERT(back->steps[i].bytes_sent == window.steps[i].bytes_sent);
     RC_ASSERT(back->steps[i].bytes_received == window.steps[i].bytes_received);
     for (std::size_t p = 0; p < metrics::kPhases; ++p) {
       RC_ASSERT(back->steps[i].phases[p] == window.steps[i].phases[p]);
@@ -118,6 +122,18 @@ TEST(WindowCodec, the_ends_of_the_range_survive) {
   const auto back = decode_window(encode_window(window), kShape);
   ASSERT_TRUE(back) << back.error().message;
   EXPECT_TRUE(back->steps[1].service == window.steps[1].service);
+}
+
+TEST(WindowCodec, a_step_with_one_count_alone_survives) {
+  using metrics::StepWindow;
+  for (uint64_t StepWindow::*count : {&StepWindow::count, &StepWindow::failed, &StepWindow::left_out,
+                                      &StepWindow::repeated, &StepWindow::bytes_sent, &StepWindow::bytes_received}) {
+    metrics::Window window = empty_window();
+    window.steps[1].*count = 3;
+    const auto back = decode_window(encode_window(window), kShape);
+    ASSERT_TRUE(back) << back.error().message;
+    EXPECT_EQ(back->steps[1].*count, 3u);
+  }
 }
 
 TEST(WindowCodec, what_was_not_measured_costs_nothing) { EXPECT_LT(encode_window(empty_window()).size(), 4u); }
