@@ -141,7 +141,10 @@ Instant JobBook::end_of_last() const {
 
 Duration JobBook::stopped_at(const AssignmentRecord& assignment) {
   const Duration planned = planned_end(assignment.workflow);
-  const Duration latest = assignment.handed_over ? std::min(planned, assignment.lost_from) : planned;
+  Duration latest = assignment.handed_over ? std::min(planned, assignment.lost_from) : planned;
+  // What does not stop is killed so long after the order. An owner after the one that gave it knows no other time.
+  if (assignment.end && assignment.end->outcome == AssignmentOutcome::kKilled)
+    latest = std::min(latest, ran_until({}, assignment) - rules.kill_grace);
   if (const plan::Loss* const rest = rest_of(assignment.workflow)) return std::min(rest->from, latest);
   const WorkflowState state = record.workflows[assignment.workflow].state;
   if (state == WorkflowState::kCancelled || state == WorkflowState::kFailed) return latest;

@@ -308,6 +308,27 @@ TEST(JobLastOwner, AnEndThatTheRecordHasIsNotWrittenAgain) {
   EXPECT_EQ(job.record().losses.size(), 1u);
 }
 
+// The last owner gave the order to begin, and died before it wrote that down. The assignment has ended since, and its
+// last seconds are still with its worker.
+TEST(JobLastOwner, WhatHasBegunAndEndedDoesNotBeginAgain) {
+  JobRecord record = running_record(1, {assignment_of(1, {0, 1, 1}, AssignmentState::kReady)});
+  record.assignments[0].streams = false;
+  record.workflows[0].state = WorkflowState::kAssigned;
+  record.workflows[0].begun = false;
+  record.state = JobState::kDispatching;
+  JobKernel job({load_spec("browse", kMinute)}, JobRules(), record, Prng(1));
+  JobEffects out;
+  job.adopt(kAdopted, Duration::zero(), {}, out);
+  const AssignmentEnd end{AssignmentOutcome::kIsolated, "no permit", 5, Duration::seconds(5)};
+  job.sighted(
+      kAdopted, "w1", 1,
+      {{.assignment = AssignmentId(1), .phase = AssignmentPhase::kEnded, .clock = Duration::seconds(10), .end = end}},
+      out);
+  EXPECT_FALSE(std::any_of(out.begin(), out.end(),
+                           [](const JobEffect& effect) { return std::holds_alternative<job_effect::Begin>(effect); }));
+  EXPECT_EQ(job.find(AssignmentId(1))->from, 0u);
+}
+
 TEST(JobBook, APartDoesNotDieWithWhoHasHandedItOver) {
   JobRecord record = running_record(1, {assignment_of(1, {0, 1, 1}, AssignmentState::kGone)});
   EXPECT_EQ(deaths(JobBook({load_spec("browse", kMinute)}, JobRules(), record), 0, 0), 1u);

@@ -128,7 +128,7 @@ struct EndBeforeStop {
 constexpr std::array kEndsBeforeStop{
     EndBeforeStop{AssignmentOutcome::kIsolated, Duration::seconds(10), "worker 'w1' was lost, workflow 'browse'"},
     EndBeforeStop{AssignmentOutcome::kLeft, Duration::seconds(10), "worker 'w1' left, workflow 'browse'"},
-    EndBeforeStop{AssignmentOutcome::kKilled, Duration::seconds(15), "worker 'w1' lost its process, workflow 'browse'"},
+    EndBeforeStop{AssignmentOutcome::kKilled, Duration::seconds(18), "worker 'w1' lost its process, workflow 'browse'"},
     EndBeforeStop{AssignmentOutcome::kLost, Duration::seconds(15),
                   "worker 'w1' lost the process of an assignment, workflow 'browse'"}};
 
@@ -173,6 +173,22 @@ TEST_F(JobLossesAtEnds, ACrashThatItsOwnerHearsOfLateIsMissingSinceTheLastReport
   EXPECT_EQ(job.record().losses,
             (std::vector<plan::Loss>{{Duration::seconds(10), Duration::seconds(15), 0.5, crashed},
                                      {Duration::seconds(15), kMinute, 1, "failed, workflow 'browse'"}}));
+}
+
+// An owner before this one has stopped the job, and all managers were away meanwhile.
+TEST(JobLosses, WhatWasKilledBecauseItDidNotStopIsMissingUntilTheOrder) {
+  JobRecord record = running_record(1, {assignment_of(1, {0, 1, 1}, AssignmentState::kStopping)});
+  record.stop = JobStop{JobStop::Cause::kThreshold, StopHow::kAtOnce, {}, "a threshold failed"};
+  JobKernel job({load_spec("browse", kMinute)}, JobRules(), record, Prng(1));
+  JobEffects out;
+  job.adopt(kAdopted, Duration::seconds(18), {{AssignmentId(1), 11}}, out);
+  const AssignmentEnd end{AssignmentOutcome::kKilled, "did not stop", 11, Duration::seconds(12)};
+  job.sighted(
+      kAdopted, "w1", 1,
+      {{.assignment = AssignmentId(1), .phase = AssignmentPhase::kEnded, .clock = Duration::seconds(18), .end = end}},
+      out);
+  EXPECT_EQ(job.find(AssignmentId(1))->state, AssignmentState::kEnded);
+  EXPECT_TRUE(job.record().losses.empty());
 }
 
 // --- the rest of a workflow that was cancelled ----------------------------------------------------------------------
