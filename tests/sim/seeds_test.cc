@@ -33,10 +33,10 @@ TEST(Seeds, count_from_one_and_are_as_many_as_asked_for) {
   EXPECT_THAT(seeds(), ElementsAre(1, 2, 3));
 }
 
-TEST(Seeds, are_two_hundred_when_nothing_is_asked_for) {
+TEST(Seeds, are_a_hundred_when_nothing_is_asked_for) {
   const Setting one("BW_SIM_SEED", nullptr);
   const Setting many("BW_SIM_SEEDS", nullptr);
-  EXPECT_EQ(seeds().size(), 200u);
+  EXPECT_EQ(seeds().size(), 100u);
 }
 
 TEST(Seeds, one_can_be_asked_for) {
