@@ -83,7 +83,7 @@ FAULTS = {
     "endless-chunks": (endless("HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n", "1000\r\n" + "x" * 4096 + "\r\n"),
                        "too_large"),
     "body-that-is-too-long": (keep_open(response(bytes(2 << 20))), "too_large"),
-    "endless-interim": (endless("", "HTTP/1.1 100 Continue\r\n\r\n" * 100), "timeout"),
+    "endless-interim": (endless("", "HTTP/1.1 100 Continue\r\n\r\n" * 100), "too_large"),
     "switches-protocols": (raw("HTTP/1.1 101 Switching Protocols\nUpgrade: websocket\n\n"), "protocol"),
     "broken-gzip": (keep_open(response(b"no gzip at all", headers=["Content-Encoding: gzip"])), "decode"),
     "short-gzip": (keep_open(response(gzip.compress(b"x" * 9999)[:-9], headers=["Content-Encoding: gzip"])), "decode"),
