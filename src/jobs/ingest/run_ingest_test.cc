@@ -197,9 +197,10 @@ TEST(RunIngest, WhatIsNoCopyIsRefused) {
   const plan::Plan plan = small_plan();
   EXPECT_FALSE(RunIngest::restore(at(0), plan, "something else"));
   RunIngest ingest(plan);
-  Prng prng(1);
   ASSERT_TRUE(ingest.open(StreamId(1), 0));
-  ASSERT_TRUE(ingest.hear(at(0), StreamId(1), 1, 1, second(prng, 0)));
+  metrics::Window window = empty_window();
+  window.steps[1].count = 1;
+  ASSERT_TRUE(ingest.hear(at(0), StreamId(1), 1, 1, encode_window(window)));
   const auto bytes = ingest.save(at(0));
   ASSERT_TRUE(bytes);
   plan::Plan another = small_plan();

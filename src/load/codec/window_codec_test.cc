@@ -139,10 +139,14 @@ TEST(WindowCodec, a_step_with_one_count_alone_survives) {
 TEST(WindowCodec, what_was_not_measured_costs_nothing) { EXPECT_LT(encode_window(empty_window()).size(), 4u); }
 
 TEST(WindowCodec, another_plan_is_refused) {
-  Prng prng(1);
-  const std::string bytes = encode_window(random_window(prng));
-  EXPECT_THAT(decode_window(bytes, {1, 1, 1}).error().message, HasSubstr("another plan"));
-  EXPECT_THAT(decode_window("\xff\xff", kShape).error().message, HasSubstr("not a window"));
+  wire::WindowDelta delta;
+  delta.add_steps()->set_step(kShape.steps);
+  EXPECT_THAT(refusal(delta), HasSubstr("another plan"));
+  delta.mutable_steps(0)->set_step(kShape.steps - 1);
+  EXPECT_EQ(refusal(delta), "accepted");
+  const auto decoded = decode_window("\xff\xff", kShape);
+  ASSERT_FALSE(decoded);
+  EXPECT_THAT(decoded.error().message, HasSubstr("not a window"));
 }
 
 TEST(WindowCodec, reads_what_any_writer_of_the_message_makes_in_any_order_and_with_fields_it_does_not_know) {
