@@ -166,6 +166,20 @@ TEST(ResultFile, holds_the_figures_of_the_run) {
   EXPECT_EQ(d["generators"], Json::array());
 }
 
+TEST(ResultFile, has_no_point_of_an_idle_moment_at_the_end) {
+  const auto points_with = [](Duration covered, uint64_t requests) {
+    const auto run = open_run();
+    metrics::Window w({3, 1, 3});
+    w.second = 10;
+    w.steps[0].count = requests;
+    run->totals->add(w, covered);
+    return Json::parse(to_json(run->report))["series"].size();
+  };
+  EXPECT_EQ(points_with(Duration::millis(2), 0), 10u);
+  EXPECT_EQ(points_with(Duration::millis(2), 1), 11u);
+  EXPECT_EQ(points_with(Duration::seconds(1), 0), 11u);
+}
+
 TEST(ResultFile, says_the_scenarios_own_metrics_over_time) {
   const Json d = Json::parse(to_json(measured_run()->report));
   const Json& metrics = d["metrics"];
