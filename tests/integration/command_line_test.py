@@ -4,7 +4,6 @@
 import os
 import re
 import resource
-import shlex
 from pathlib import Path
 
 from lib import product

@@ -351,8 +351,9 @@ Json thresholds_json(const RunReport& run) {
 Json series_json(const aggregate::Totals& totals) {
   Json out = Json::array();
   for (const aggregate::SeriesPoint& point : totals.series()) {
-    // A run ends moments after its last planned second: these are a point only if anything happened in them.
-    const bool idle = point.requests + point.iterations + point.dropped == 0 && point.covered < Duration::seconds(1);
+    // A run ends moments after its last planned second: these are a point only if anything happened in them. In more
+    // time, nothing is a stall.
+    const bool idle = point.requests + point.iterations + point.dropped == 0 && point.covered < Duration::millis(100);
     if (idle && !out.empty() && &point == &totals.series().back()) break;
     out.push_back({{"t", point.second},
                    {"covered_s", point.covered.seconds_f()},

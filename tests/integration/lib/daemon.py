@@ -12,7 +12,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import time
 from pathlib import Path
 
 from .patience import PATIENCE, until
