@@ -48,7 +48,7 @@ void QuorumLedger::tick(Instant now, Effects& out) {
 }
 
 void QuorumLedger::send(MemberId to, Body body, Effects& out) const {
-  out.push_back(Send{to, {self_, record.term, life_, verified ? durable_ : found_, std::move(body)}});
+  out.push_back(Send{to, {self_, record.term, life_, verified ? durable_ : version_at_start_, std::move(body)}});
 }
 
 void QuorumLedger::send_when_durable(uint64_t version, MemberId to, Body body, Effects& out) {

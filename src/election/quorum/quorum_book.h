@@ -31,9 +31,9 @@ class QuorumLedger {
 
   void load(const Record& found) {
     record = found;
-    found_ = durable_ = found.version;
+    version_at_start_ = durable_ = found.version;
   }
-  uint64_t found() const { return found_; }  // version of the record at the start
+  uint64_t version_at_start() const { return version_at_start_; }  // of the record
   uint64_t persist(Effects& out);
   // Sends the messages that wait for this. False: the disk has failed, and they are dropped.
   bool persisted(Instant now, const Persisted& done, Effects& out);
@@ -59,7 +59,7 @@ class QuorumLedger {
   MemberId self_;
   uint64_t life_;
   Duration patience_;
-  uint64_t found_ = 0;
+  uint64_t version_at_start_ = 0;
   uint64_t durable_ = 0;  // version of the record
   bool failed_ = false;
   Instant again_ = Instant::never();

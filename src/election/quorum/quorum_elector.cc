@@ -69,7 +69,7 @@ void QuorumLives::verify(Instant now, Effects& out) {
   }
   if (!everybody && now < book_.quiet_until) return;
   ledger_.verified = true;
-  if (everybody && ledger_.found() == 0 && record_.members.has(config_.self)) {
+  if (everybody && ledger_.version_at_start() == 0 && record_.members.has(config_.self)) {
     // No member knows an earlier life of this new one, so it has promised nothing to a leader that still acts: such a
     // leader would be among the members that have answered.
     book_.quiet_until = now;
@@ -114,11 +114,11 @@ void QuorumLives::on_greeting(QuorumPeer& from, const Message& message, const Gr
 
 void QuorumLives::on_greeting_answer(Instant now, QuorumPeer& from, const GreetingAnswer& answer, Effects& out) {
   if (answer.life != book_.life) return;
-  if (!ledger_.verified && answer.newest_record > ledger_.found()) {
+  if (!ledger_.verified && answer.newest_record > ledger_.version_at_start()) {
     BW_PROBE("quorum: an older record is found out");
     return lose_record(now,
                        fmt::format("member {} has seen version {} of it, but the disk has version {}", from.id.value(),
-                                   answer.newest_record, ledger_.found()),
+                                   answer.newest_record, ledger_.version_at_start()),
                        out);
   }
   if (answer.challenge != 0) return greet(from.id, answer.challenge, out);
