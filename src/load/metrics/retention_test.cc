@@ -91,7 +91,7 @@ RC_GTEST_PROP(Retention, both_ways_to_keep_intervals_agree, ()) {
   std::vector<uint64_t> seconds;
   uint64_t second = 0;
   for (int i = 0; i < 400; ++i) {
-    second += prng.chance(0.02) ? prng.below(100'000) : 1 + prng.below(40);
+    second += 1 + prng.below(prng.chance(0.02) ? 100'000 : 40);
     seconds.push_back(second);
     of.add(second);
     asked.reach(second);
