@@ -69,35 +69,35 @@ TEST(JobLosses, ARestIsMissingToTheEndOfTheRunIfNoEndIsPlanned) {
   }
 }
 
-TEST(JobLosses, AWorkerWithoutRoomForMissingPartsSaysOnceWhy) {
-  JobWorld world({load_spec("browse", kMinute)}, 7);
-  world.add("w1", 2);
-  world.add("w2", 2);
-  ASSERT_TRUE(world.begins());
-  world.worker("w2").busy = true;
-  world.die("w1");
-  ASSERT_TRUE(world.run(kMinute * 2));
-  const auto& events = world.record().events;
-  EXPECT_EQ(std::count_if(events.begin(), events.end(),
-                          [](const JobEvent& one) {
-                            return one.kind == "assignment_refused" && one.detail == "worker 'w2': as the test says";
-                          }),
+// Its only other worker refuses the parts of the one that dies.
+class JobLossesOfRefused : public testing::Test {
+ protected:
+  void lose_w1(bool TestWorker::*refuses) {
+    world.add("w1", 2);
+    world.add("w2", 2);
+    ASSERT_TRUE(world.begins());
+    world.worker("w2").*refuses = true;
+    world.die("w1");
+    ASSERT_TRUE(world.run(kMinute * 2));
+    ASSERT_EQ(world.record().losses.size(), 1u);
+    EXPECT_EQ(world.record().losses[0].to, kMinute);
+  }
+  JobWorld world{{load_spec("browse", kMinute)}, 7};
+};
+
+TEST_F(JobLossesOfRefused, AWorkerWithoutRoomForMissingPartsSaysOnceWhy) {
+  lose_w1(&TestWorker::busy);
+  EXPECT_EQ(std::ranges::count_if(world.record().events,
+                                  [](const JobEvent& one) {
+                                    return one.kind == "assignment_refused" &&
+                                           one.detail == "worker 'w2': as the test says";
+                                  }),
             1);
-  ASSERT_EQ(world.record().losses.size(), 1u);
-  EXPECT_EQ(world.record().losses[0].to, kMinute);
 }
 
-TEST(JobLosses, AWorkerThatCannotPrepareMissingPartsFailsNothingElse) {
-  JobWorld world({load_spec("browse", kMinute)}, 7);
-  world.add("w1", 2);
-  world.add("w2", 2);
-  ASSERT_TRUE(world.begins());
-  world.worker("w2").breaks = true;
-  world.die("w1");
-  ASSERT_TRUE(world.run(kMinute * 2));
+TEST_F(JobLossesOfRefused, AWorkerThatCannotPrepareMissingPartsFailsNothingElse) {
+  lose_w1(&TestWorker::breaks);
   EXPECT_EQ(world.record().workflows[0].state, WorkflowState::kCompleted);
-  ASSERT_EQ(world.record().losses.size(), 1u);
-  EXPECT_EQ(world.record().losses[0].to, kMinute);
 }
 
 // Two assignments run. An order to the first one crosses its end.

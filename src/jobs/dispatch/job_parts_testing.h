@@ -12,6 +12,32 @@
 
 namespace bellwether::dispatch {
 
+// When an owner takes over.
+inline const Instant kAdopted = Instant::from_ns(20'000'000'000);
+
+// Of one workflow, which runs.
+inline JobRecord running_record(uint32_t parts, std::vector<AssignmentRecord> assignments) {
+  JobRecord record;
+  record.id = "job";
+  record.state = JobState::kRunning;
+  record.started = WallTime{1'000'000'000};
+  record.workflows.resize(1);
+  record.workflows[0] = {.state = WorkflowState::kRunning, .why = {}, .parts = parts, .base_second = 0, .begun = true};
+  record.last_assignment = static_cast<uint32_t>(assignments.size());
+  record.assignments = std::move(assignments);
+  return record;
+}
+inline AssignmentRecord assignment_of(uint32_t id, PartRange parts, AssignmentState state, bool streams = true) {
+  AssignmentRecord assignment;
+  assignment.id = AssignmentId(id);
+  assignment.worker = "w" + std::to_string(id);
+  assignment.life = 1;
+  assignment.parts = parts;
+  assignment.state = state;
+  assignment.streams = streams;
+  return assignment;
+}
+
 inline WorkflowSpec load_spec(std::string name, Duration length, std::vector<uint16_t> depends = {}) {
   WorkflowSpec spec;
   spec.name = std::move(name);

@@ -96,24 +96,19 @@ TEST(Summary, has_a_row_for_each_tag_of_steps) {
   EXPECT_EQ(many[27], "  3 beyond these: only thresholds see them");
 }
 
-TEST(Summary, says_how_many_requests_a_program_leaves_out) {
-  auto run = closed_run();
-  EXPECT_THAT(summary(run->report), testing::Not(HasSubstr("left out")));
-  metrics::Window more({1, 1, 0});
-  more.second = 2;
-  more.steps[0].left_out = 1'234;
-  run->totals->add(more);
-  EXPECT_THAT(summary(run->report), HasSubstr("left out    1,234  not measured, as the program asks"));
-}
-
-TEST(Summary, says_how_many_requests_were_sent_again) {
-  auto run = closed_run();
-  EXPECT_THAT(summary(run->report), testing::Not(HasSubstr("repeated")));
-  metrics::Window more({1, 1, 0});
-  more.second = 2;
-  more.steps[0].repeated = 1'234;
-  run->totals->add(more);
-  EXPECT_THAT(summary(run->report), HasSubstr("repeated    1,234  sent again: the server closed a kept connection"));
+TEST(Summary, says_how_many_requests_are_left_out_or_were_sent_again) {
+  const std::pair<uint64_t metrics::StepWindow::*, std::string> counts[] = {
+      {&metrics::StepWindow::left_out, "left out    1,234  not measured, as the program asks"},
+      {&metrics::StepWindow::repeated, "repeated    1,234  sent again: the server closed a kept connection"}};
+  for (const auto& [count, line] : counts) {
+    auto run = closed_run();
+    EXPECT_THAT(summary(run->report), testing::Not(HasSubstr(line.substr(0, 8))));
+    metrics::Window more({1, 1, 0});
+    more.second = 2;
+    more.steps[0].*count = 1'234;
+    run->totals->add(more);
+    EXPECT_THAT(summary(run->report), HasSubstr(line));
+  }
 }
 
 TEST(Summary, lists_are_short_however_much_happened) {

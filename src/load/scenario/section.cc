@@ -247,9 +247,9 @@ std::optional<uint64_t> Section::whole(std::string_view key, Range range) const 
 }
 
 std::optional<Duration> Section::duration(std::string_view key) const {
-  value_of(key, Form::kDuration);
-  const Node* value = find(key);
-  return value == nullptr ? std::nullopt : read_duration(*value, what(*value), reading_);
+  return read<Duration>(key, Form::kDuration, [](const Node& node, const std::string& what, Reading& reading) {
+    return read_duration(node, what, reading);
+  });
 }
 
 std::optional<uint64_t> Section::size(std::string_view key) const { return read(key, Form::kSize, read_size); }
