@@ -12,6 +12,8 @@ from lib.daemon import until
 
 NO, WRONG, LOST = 1, 104, 120
 REQUESTS = 20 * 20
+# Of the client, whether or not the manager that is left had the time to answer.
+NO_CONTACT = "the workers continue until their isolation_limit"
 
 
 class NoQuorum(local_nodes.Test):
@@ -57,7 +59,7 @@ thresholds:
 
     def ended(self, job, addresses, process, lines, out):
         """The result of a client that did not get an answer any more, marked wherever a verdict is."""
-        told = lines.wait_for("has the job at the moment")
+        told = lines.wait_for(NO_CONTACT)
         for word in (*addresses, "start these again", "unconfirmed result"):
             self.assertIn(word, told)
         code = process.wait(product.PATIENCE)
@@ -117,7 +119,7 @@ thresholds:
 
     def test_managers_that_come_back_in_time_confirm_the_result(self):
         job, _, process, lines, out = self.lose(owner_dies=True)
-        lines.wait_for("has the job at the moment")
+        lines.wait_for(NO_CONTACT)
         self.up()
         lines.wait_for("the managers answer again")
         self.assertEqual(process.wait(product.PATIENCE), product.PASS, job)

@@ -105,8 +105,11 @@ task<Result<dispatch::Response>> JobClient::ask(dispatch::JobMessage message, In
   Error last{Errc::kTimeout, "no manager was asked"};
   std::size_t tried = 0;
   bool refused = false;  // by a manager, which says more than that another one is out of reach
+  // Silent managers may take all of the time: one that answers comes before them.
+  const std::size_t all = settings_.managers.size();
+  std::size_t manager = next_;
+  for (std::size_t i = 0; i < all && silent_[manager]; ++i) manager = (manager + 1) % all;
   while (cancel == nullptr || !cancel->cancelled()) {
-    const std::size_t manager = next_ % settings_.managers.size();
     const HostPort place = settings_.managers[manager];
     const auto addresses = co_await runtime_.resolve(place.host, cancel);
     Duration wait;
@@ -140,9 +143,10 @@ task<Result<dispatch::Response>> JobClient::ask(dispatch::JobMessage message, In
       if (!refused) last = {addresses.error().code, addresses.error().message};
       unheard(manager, addresses.error().message);
     }
-    ++next_;
+    manager = (manager + 1) % all;
+    next_ = manager;
     // It tries all of them before it waits.
-    if (++tried % settings_.managers.size() == 0 || wait > Duration::zero()) {
+    if (++tried % all == 0 || wait > Duration::zero()) {
       const Duration nap = std::max(wait, Duration::nanos(runtime_.prng().between(pause.ns() / 2, pause.ns())));
       pause = std::min(pause * 2, kLongestPause);
       if (runtime_.read_clock() + nap >= std::min(deadline, retry_until)) {

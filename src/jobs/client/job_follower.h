@@ -31,7 +31,7 @@ struct SilentManager {
 std::string text_of(std::span<const SilentManager> silent, std::size_t all, Instant now);
 
 // Asks the managers of a cluster about jobs. Any manager answers, or names the one that can. If a manager is out of
-// reach, the client asks the next, until the deadline.
+// reach, the client asks the next, until the deadline. It begins with a manager that is not silent, if there is one.
 class JobClient final {
  public:
   struct Settings {
@@ -69,7 +69,7 @@ class JobClient final {
 
   link::RefusalWatch refusals_;
   std::vector<std::optional<SilentManager>> silent_;  // beside the managers of the settings
-  std::size_t next_ = 0;                              // of the managers
+  std::size_t next_ = 0;                              // the manager that the next request begins with
   std::string answered_by_;
   cluster::PeerLinks links_;
 };
