@@ -351,8 +351,9 @@ void NodeMembers::hear(const membership::IncarnationRaised& raised) {
 
 void NodeMembers::hear(const membership::DegradationChanged& changed) {
   log_.say("degradation",
-           "this node is "s + to_string(changed.level) + " (health score " + std::to_string(changed.health_score) +
-               ", loop lag " + std::to_string(changed.lag_ratio) + ")",
+           fmt::format("this node is {} (health score {}, event loop late by {})", to_string(changed.level),
+                       changed.health_score,
+                       format_duration(Duration::from_seconds_f(changed.lag_ratio * cluster::kLoopBeat.seconds_f()))),
            {{"level", std::string(to_string(changed.level))}, {"health_score", int64_t{changed.health_score}}});
   node_.on_degraded();
 }

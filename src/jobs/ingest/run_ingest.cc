@@ -69,7 +69,7 @@ Result<WindowIngest::Verdict> WindowIngest::apply(Instant now, StreamId stream, 
   }
   merge(open_, second, now, window).bytes += bytes;
   open_bytes_ += bytes;
-  while (open_.size() > settings_.open_seconds_most || open_bytes_ > settings_.open_bytes_most) {
+  while (open_.size() > settings_.open_seconds_most || open_bytes_ > open_bytes_most()) {
     close_upto(open_.begin()->first);
   }
   return Verdict::kApplied;
@@ -198,7 +198,7 @@ namespace {
 
 constexpr ingest::WindowIngest::Settings kLimits;
 // Larger than the maximum in storage.
-constexpr std::size_t kMaxBytes = ingest::kMaxTotalsBytes + kLimits.open_bytes_most;
+constexpr std::size_t kMaxBytes = ingest::kMaxTotalsBytes + kLimits.open_most.least;
 constexpr Rule kOpen = list(kLimits.open_seconds_most, text(ingest::kMaxWindowBytes));
 
 }  // namespace

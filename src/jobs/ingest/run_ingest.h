@@ -4,6 +4,7 @@
 // It reads no clock. One thread.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -22,6 +23,14 @@
 #include "load/plan/plan.h"
 
 namespace bellwether::ingest {
+
+// The limit of the bytes of reports that wait. It grows with the streams, which need little more memory in one place:
+// the reports of one second are merged, and each worker keeps its own ones until they are copied.
+struct WaitingRoom {
+  std::size_t least;
+  std::size_t each = std::size_t{256} << 10;  // of one stream: some seconds of a large scenario
+  constexpr std::size_t bytes(std::size_t streams) const { return std::max(least, streams * each); }
+};
 
 // The stream of one assignment (dispatch/assignment.h). The owner never uses a number twice in a job.
 using StreamId = StrongId<struct StreamTag, uint32_t>;
@@ -46,7 +55,7 @@ class WindowIngest {
     std::size_t streams_most = 16'384;
     // Limits of unclosed seconds and of the bytes of their reports; beyond them the oldest is closed at once.
     std::size_t open_seconds_most = 600;
-    std::size_t open_bytes_most = std::size_t{64} << 20;
+    WaitingRoom open_most{std::size_t{64} << 20};
   };
   WindowIngest(Shape shape, Settings settings) : shape_(shape), settings_(settings) {}
 
@@ -85,8 +94,10 @@ class WindowIngest {
   plan::Iterated iterated(StreamId stream) const;
   std::map<StreamId, uint64_t> applied() const;
   bool has_ended(StreamId stream) const;
+  std::size_t streams() const { return streams_.size(); }
   std::size_t open_seconds() const { return open_.size(); }
   std::size_t open_bytes() const { return open_bytes_; }
+  std::size_t open_bytes_most() const { return settings_.open_most.bytes(streams()); }
   const Settings& settings() const { return settings_; }
   // The first second that is not closed.
   uint64_t closed_upto() const { return closed_upto_; }

@@ -147,8 +147,20 @@ TEST_F(WindowIngestTest, seconds_are_closed_in_their_order) {
   EXPECT_THAT(take(), ElementsAre("0:3", "1:2")) << "the later one is due, and takes the earlier one along";
 }
 
+TEST_F(WindowIngestTest, each_stream_adds_to_the_bytes_that_may_wait) {
+  WindowIngest book(kShape, {.open_most = {250, 200}});
+  ASSERT_TRUE(book.open(kA, 0));
+  EXPECT_EQ(book.open_bytes_most(), 250u) << "the least";
+  ASSERT_TRUE(book.open(kB, 0));
+  EXPECT_EQ(book.open_bytes_most(), 400u);
+  ASSERT_TRUE(book.apply(now_, kA, 1, 1, empty_window(), 400));
+  EXPECT_TRUE(book.take(now_).empty());
+  ASSERT_TRUE(book.apply(now_, kA, 2, 2, empty_window(), 1));
+  EXPECT_EQ(book.take(now_).size(), 1u);
+}
+
 TEST_F(WindowIngestTest, what_waits_is_bounded_in_bytes_too) {
-  WindowIngest book(kShape, {.open_bytes_most = 250});
+  WindowIngest book(kShape, {.open_most = {250, 0}});
   ASSERT_TRUE(book.open(kA, 0));
   ASSERT_TRUE(book.open(kB, 0));
   for (uint64_t number = 1; number <= 2; ++number) {

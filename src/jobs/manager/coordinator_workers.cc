@@ -240,14 +240,16 @@ std::size_t JobCoordinator::waiting_bytes() const {
   return ingest_ == nullptr ? 0 : ingest_->book().open_bytes() + ingest_->unsafe_bytes();
 }
 
+std::size_t JobCoordinator::streams() const { return ingest_ == nullptr ? 0 : ingest_->book().streams(); }
+
 // The load of the fullest buffer. Uncopied seconds are summed up and take no more memory here: workers have to keep
 // them, and resend them if this manager dies.
 resilience::Backpressure JobCoordinator::pressure() const {
   if (ingest_ == nullptr) return resilience::Backpressure::kNone;
   const ingest::WindowIngest& book = ingest_->book();
   return std::max({resilience::backpressure_of(book.open_seconds(), book.settings().open_seconds_most),
-                   resilience::backpressure_of(book.open_bytes(), book.settings().open_bytes_most),
-                   resilience::backpressure_of(ingest_->unsafe_bytes(), settings_.unsafe_bytes_most)});
+                   resilience::backpressure_of(book.open_bytes(), book.open_bytes_most()),
+                   resilience::backpressure_of(ingest_->unsafe_bytes(), settings_.unsafe_most.bytes(book.streams()))});
 }
 
 void JobCoordinator::say_pressure() {

@@ -46,7 +46,7 @@ struct JobCoordinatorSettings {
   Duration submit_limit = Duration::seconds(5);  // for the quorum's answer on a new job; a client waits a little longer
   std::size_t watchers_most = 256;
   // Of reports that are in no copy yet: beyond a part of it workers are asked to report less often.
-  std::size_t unsafe_bytes_most = std::size_t{32} << 20;
+  ingest::WaitingRoom unsafe_most{std::size_t{32} << 20};
 };
 
 class ManagerService;
@@ -141,6 +141,7 @@ class JobCoordinator final : private jobs::JobHandle::Listener {
   const std::vector<FileRef>& files() const { return files_; }
   // Its reports that wait: for the rest of their second, or to be copied.
   std::size_t waiting_bytes() const;
+  std::size_t streams() const;
   resilience::Backpressure pressure() const;
 
  private:

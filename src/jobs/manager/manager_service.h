@@ -60,13 +60,13 @@ class OwnProgress {
 struct ManagerSettings {
   JobCoordinatorSettings coordinator;
   health::SignalSettings workers = kWorkerSignals;
-  std::size_t queue_most = 100;                             // jobs that wait for cores
-  std::size_t jobs_most = 1'000;                            // owned by one manager
-  std::size_t waiting_bytes_most = std::size_t{128} << 20;  // as JobCoordinatorSettings, of all its jobs
-  Duration claim_stagger = Duration::millis(400);           // between two managers that want the same job
-  Duration tracking = Duration::minutes(5);                 // a completed job is answered from memory for this time
-  Duration tracking_failed = Duration::hours(1);            // one that ended otherwise
-  Duration result_retention = Duration::hours(24 * 7);      // either, from the disks
+  std::size_t queue_most = 100;                              // jobs that wait for cores
+  std::size_t jobs_most = 1'000;                             // owned by one manager
+  ingest::WaitingRoom waiting_most{std::size_t{128} << 20};  // as JobCoordinatorSettings, of all its jobs
+  Duration claim_stagger = Duration::millis(400);            // between two managers that want the same job
+  Duration tracking = Duration::minutes(5);                  // a completed job is answered from memory for this time
+  Duration tracking_failed = Duration::hours(1);             // one that ended otherwise
+  Duration result_retention = Duration::hours(24 * 7);       // either, from the disks
 };
 
 class ManagerService final : public cluster::Service {
@@ -110,8 +110,9 @@ class ManagerService final : public cluster::Service {
   health::Progress progress() const { return progress_.progress(parts_.runtime.now()); }
   // The reports of all jobs that wait to be counted or copied, and the resulting load of this manager.
   std::size_t waiting_bytes() const;
+  std::size_t waiting_bytes_most() const;
   resilience::Backpressure pressure() const {
-    return resilience::backpressure_of(waiting_bytes(), settings_.waiting_bytes_most);
+    return resilience::backpressure_of(waiting_bytes(), waiting_bytes_most());
   }
   // The breaker before questions to a quorum about new jobs. Open: quorums failed repeatedly, and none is asked.
   resilience::BreakerState quorum_breaker() const { return quorum_.state(parts_.runtime.now()); }

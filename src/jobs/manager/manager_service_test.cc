@@ -97,7 +97,7 @@ TEST_F(ManagerServiceTest, a_compiled_program_that_nobody_has_signed_is_refused_
 
 TEST_F(ManagerServiceTest, whoever_tells_more_than_is_copied_is_asked_for_less_until_it_is) {
   ManagerSettings settings;
-  settings.coordinator.unsafe_bytes_most = 1;
+  settings.coordinator.unsafe_most = {1, 0};
   settings.coordinator.copy_every = Duration::millis(1);
   start(settings);
   dispatch::WorkerReport report = willing();
