@@ -231,6 +231,18 @@ class Leaving(Test):
             away(cluster, worker, owner)
         self.meet(fault, most=5)
 
+    def test_an_assignment_stands_still_while_its_worker_hands_it_over(self):
+        # The order to hand over reaches it when others have begun with its part, and so do its own due times.
+        def fault(cluster, worker, _):
+            [assignment] = cluster.children(worker)
+            os.kill(assignment, signal.SIGSTOP)
+            cluster.running[worker].signal(signal.SIGTERM)
+            job = cluster.job("list")[1][0]["job"]
+            until("others have its part", lambda: cluster.events(job, "assignment_moved"))
+            time.sleep(STILL / 3)
+            os.kill(assignment, signal.SIGCONT)
+        self.meet(fault, most=5)
+
 
 class Whole(Test):
     """Nothing may be lost. So nobody is to be taken for dead because the machine is busy, unless it is all theirs."""

@@ -116,6 +116,13 @@ class Verdicts(Outcome):
         self.assertLess(len(self.server.requests), 40)
         self.assertIn("w.s failed and says on_error: abort", " ".join(run.out.split()))
 
+    def test_a_request_that_the_end_of_its_time_cuts_off_stops_nothing(self):
+        self.hold = 1
+        run = self.load(scenario(self.server.url, "graceful_stop: 0s", "http_reqs: [count>0]",
+                                 step=", on_error: abort"))
+        self.assertEqual(self.verdict(run), "pass")
+        self.assertEqual(run.result["workflows"][0]["iterations"]["interrupted"], 2)
+
     def test_a_step_ends_its_iteration_or_its_user(self):
         base = f"defaults: {{http: {{base: '{self.server.url}'}}}}\nworkflows:\n"
         run = self.load(base + "".join(f"""\

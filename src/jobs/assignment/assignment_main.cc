@@ -56,9 +56,9 @@ Status stay_on(const std::vector<int>& cpus) {
 
 class Assignment final : public LoadGroup::Listener {
  public:
-  Assignment(runtime::EpollRuntime& runtime, std::unique_ptr<AssignmentSocket> socket,
-             const std::atomic<int64_t>& permit, PlanOf plan_of)
-      : runtime_(runtime), socket_(std::move(socket)), permit_{permit}, plan_of_(plan_of) {}
+  Assignment(runtime::EpollRuntime& runtime, std::unique_ptr<AssignmentSocket> socket, const PermitPage& page,
+             PlanOf plan_of)
+      : runtime_(runtime), socket_(std::move(socket)), permit_{page.until(), page.handed_over()}, plan_of_(plan_of) {}
 
   task<Status> live() {
     BW_CO_TRY(auto first, co_await hear(nullptr));
@@ -236,7 +236,7 @@ Status assignment_main(int socket_fd, int permit_fd, PlanOf plan_of) {
   BW_TRY(auto runtime, runtime::EpollRuntime::create({}));
   BW_TRY(auto socket, AssignmentSocket::take(*runtime, socket_fd));
   BW_TRY(const auto page, permit_fd < 0 ? PermitPage::create() : PermitPage::open(permit_fd));
-  Assignment assignment(*runtime, std::move(socket), page.until(), plan_of);
+  Assignment assignment(*runtime, std::move(socket), page, plan_of);
   return runtime->run(assignment.live());
 }
 

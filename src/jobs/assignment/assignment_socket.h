@@ -54,31 +54,40 @@ class AssignmentSocket {
   runtime::task<void> writer_;
 };
 
-// The end of an assignment's permit to make load, in memory that its worker writes and its process reads. So the
-// process knows it without its worker. See docs/contributing/decisions/053-load-fence.md.
+// The end of an assignment's permit to make load, and of its parts, in memory that its worker writes and its process
+// reads. So the process knows both without its worker, and before anything else when it was stopped and goes on. See
+// docs/contributing/decisions/053-load-fence.md.
 class PermitPage {
  public:
-  // The worker's; it says Instant::never(). Fails when the process is out of descriptors or memory.
+  // The worker's; both ends are never. Fails when the process is out of descriptors or memory.
   static Result<PermitPage> create();
   // To read, behind a descriptor that the worker has handed on, which this closes. kInvalid: there is no such page, or
   // somebody could shorten it.
   static Result<PermitPage> open(int fd);
   PermitPage(PermitPage&& other) noexcept
-      : fd_(std::exchange(other.fd_, -1)), until_(std::exchange(other.until_, nullptr)) {}
+      : fd_(std::exchange(other.fd_, -1)), ends_(std::exchange(other.ends_, nullptr)) {}
   PermitPage& operator=(PermitPage&&) = delete;
   ~PermitPage();
 
   int descriptor() const { return fd_; }
   // By the boot clock. REQUIRES the page of create().
-  void set(Instant until) { until_->store(until.ns(), std::memory_order_release); }
-  const std::atomic<int64_t>& until() const { return *until_; }
+  void set(Instant until) { ends_->until.store(until.ns(), std::memory_order_release); }
+  const std::atomic<int64_t>& until() const { return ends_->until; }
+  // Others run its parts from `at` of the workflow's clock on. REQUIRES the page of create().
+  void hand_over(Duration at) { ends_->handed_over.store(at.ns(), std::memory_order_release); }
+  const std::atomic<int64_t>& handed_over() const { return ends_->handed_over; }
 
  private:
-  PermitPage(int fd, std::atomic<int64_t>* until) : fd_(fd), until_(until) {}
+  struct Ends {
+    std::atomic<int64_t> until;
+    std::atomic<int64_t> handed_over;
+  };
+  static constexpr auto kBytes = static_cast<int64_t>(sizeof(Ends));
+  PermitPage(int fd, Ends* ends) : fd_(fd), ends_(ends) {}
   static Result<PermitPage> map(int fd, int protection);
 
   int fd_;
-  std::atomic<int64_t>* until_;
+  Ends* ends_;
 };
 static_assert(std::atomic<int64_t>::is_always_lock_free);
 

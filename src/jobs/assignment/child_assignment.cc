@@ -77,7 +77,9 @@ class ChildAssignment final : public AssignmentProcess {
 
   void scale(uint32_t vus) override { say(ChildScale{vus}); }
   void hand_over(Duration at) override {
-    if (phase_ == Phase::kRunning) say(ChildHandOver{at});
+    if (phase_ != Phase::kRunning) return;
+    page_->hand_over(at);
+    say(ChildHandOver{at});
   }
   void applied(uint64_t seconds) override {
     if (phase_ == Phase::kRunning) say(ChildApplied{seconds});

@@ -10,6 +10,7 @@
 #include "core/runtime/scope.h"
 #include "jobs/assignment/assignment_process.h"
 #include "jobs/assignment/assignment_testing.h"
+#include "load/plan/schedule.h"
 #include "target/connection.h"
 
 namespace bellwether::node {
@@ -367,6 +368,36 @@ TEST_F(ChildAssignmentTest, one_that_is_stopped_beyond_its_permit_sends_nothing_
     EXPECT_EQ(wait_for_end().how, How::kFenced);
     EXPECT_EQ(service_.requests, at_stop) << executor;
     EXPECT_EQ(sum().steps[1].failed, 0u);
+  }
+}
+
+// Others run its parts from then on. The order reaches it when it continues, and so do answers and due times.
+TEST_F(ChildAssignmentTest, one_that_is_stopped_when_it_hands_over_begins_nothing_of_others) {
+  faults_.latency_low = faults_.latency_high = Duration::millis(5);
+  service_.faults = target::Faults(faults_, runtime_->now());
+  for (const bool has_arrivals : {false, true}) {
+    heard_ = {};
+    const uint64_t before = service_.requests;
+    start(order(scenario(has_arrivals ? "executor: constant-arrival-rate, rate: 2000/s, duration: 1h, vus: 200"
+                                      : "vus: 100, duration: 1h"),
+                0, 2, 2));
+    run_until([&] { return heard_.prepared.has_value(); });
+    const Instant begin = runtime_->read_clock();
+    assignment_->begin(begin);
+    run_until([&] { return service_.requests > before + 200; });
+    signal(SIGSTOP);
+    const Duration at = runtime_->read_clock() - begin + Duration::millis(200);
+    assignment_->hand_over(at);
+    run_until_boot(runtime_->boot_now() + Duration::millis(600));
+    const uint64_t at_stop = service_.requests;
+    signal(SIGCONT);
+    EXPECT_EQ(wait_for_end().how, How::kCompleted);
+    if (has_arrivals) {
+      const plan::ArrivalSchedule schedule({{2000, 2000, Duration::hours(1)}}, 0, 1);
+      EXPECT_EQ(sum().workflows[1].scheduled, schedule.due_before(at));
+    } else {
+      EXPECT_EQ(service_.requests, at_stop);
+    }
   }
 }
 

@@ -15,8 +15,11 @@ TEST(PermitPage, is_seen_by_who_has_its_descriptor) {
   const auto seen = PermitPage::open(::dup(page->descriptor()));
   ASSERT_TRUE(seen);
   EXPECT_EQ(seen->until(), Instant::never().ns());
+  EXPECT_EQ(seen->handed_over(), INT64_MAX);
   page->set(Instant::from_ns(77));
+  page->hand_over(Duration::nanos(78));
   EXPECT_EQ(seen->until(), 77);
+  EXPECT_EQ(seen->handed_over(), 78);
 }
 
 // Who shortens it would kill all that read it.
@@ -32,7 +35,7 @@ TEST(PermitPage, what_is_none_is_refused) {
   EXPECT_EQ(PermitPage::open(9999).error().code, Errc::kInvalid);
   for (const int seals : {0, F_SEAL_SHRINK}) {
     const int fd = ::memfd_create("test", MFD_ALLOW_SEALING);
-    ASSERT_EQ(::ftruncate(fd, seals == 0 ? 8 : 7), 0);
+    ASSERT_EQ(::ftruncate(fd, seals == 0 ? 16 : 15), 0);
     ASSERT_EQ(::fcntl(fd, F_ADD_SEALS, seals), 0);
     EXPECT_EQ(PermitPage::open(fd).error().code, Errc::kInvalid) << seals;
     ::close(fd);

@@ -141,7 +141,8 @@ TEST_F(LoadGroupTest, that_goes_on_tells_the_rest_of_the_seconds) {
 
 TEST_F(LoadGroupTest, whose_permit_had_ended_when_it_went_on_has_lived_until_then) {
   const std::atomic<int64_t> until{0};
-  vuser::Permit permit{until};
+  const std::atomic<int64_t> handed_over{INT64_MAX};
+  vuser::Permit permit{until, handed_over};
   const plan::Plan plan = plan_for(Duration::seconds(9), 100);
   LoadGroup group(*runtime_, plan, {.permit = &permit}, heard_);
   heard_.group = &group;

@@ -52,7 +52,8 @@ task<void> Executors::arrivals(WorkflowRun& run, const plan::ArrivalRate& execut
       const bool time_came = co_await runtime_.sleep_until(due, run.change.now());
       if (!time_came) continue;  // it is stopped, another part's, or paused
     }
-    if (state_.permit_is_over(runtime_.now())) break;
+    // The look may find that others run this arrival.
+    if (state_.permit_is_over(runtime_.now()) || run.arrived >= run.arrivals) break;
     ++run.arrived;
     ++state_.window->workflows[run.index].scheduled;
     if (run.waiting_from + 1 < run.arrived || !claim_user(run)) {

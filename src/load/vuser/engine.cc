@@ -116,12 +116,28 @@ bool Engine::permit_is_over(Instant now) {
   const Duration left = until - state_.runtime.boot_now();
   if (left > Duration::zero() && !permit.over.load(std::memory_order_relaxed)) {
     state_.limit.until = now + std::min(left, kPermitSending);
-    return false;
+    return hands_over_users(now);
   }
   permit.over.store(true, std::memory_order_relaxed);
   state_.fenced = std::min({state_.fenced, state_.limit.until, now});
   state_.limit.until = now;
   kill();
+  return true;
+}
+
+// A process that was stopped may go on after others have begun with its parts, and before the order to hand over
+// reaches this engine. True: its users are at work elsewhere, and send nothing more here.
+bool Engine::hands_over_users(Instant now) {
+  const int64_t at = state_.permit->handed_over.load(std::memory_order_acquire);
+  if (at == INT64_MAX) [[likely]]
+    return false;
+  hand_over(Duration::nanos(at));
+  if (now < state_.start + Duration::nanos(at)) return false;
+  for (const auto& run : runs_) {
+    if (run->schedule) return false;
+    run->cancel.cancel();
+  }
+  state_.limit.until = now;
   return true;
 }
 

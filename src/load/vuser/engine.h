@@ -120,6 +120,7 @@ class Engine {
   runtime::task<void> tick(Instant start, uint64_t second);
   void report(WorkflowRun& run, metrics::WorkflowWindow& counts, Instant border);
   bool permit_is_over(Instant now);
+  bool hands_over_users(Instant now);
   runtime::task<void> watch_permit(runtime::Cancellation* cancel);
 
   EngineState state_;

@@ -68,6 +68,8 @@ struct Resume {
 struct Permit {
   // Its end by the boot clock, in nanoseconds; INT64_MAX: it has none. Another process may move it at any time.
   const std::atomic<int64_t>& until;
+  // Others run its parts from this time of the workflow's clock on, in nanoseconds; INT64_MAX: nobody does.
+  const std::atomic<int64_t>& handed_over;
   // An engine has come to its end. From then on none makes load, also after a late renewal.
   std::atomic<bool> over{false};
 };

@@ -307,7 +307,8 @@ Flow IterationRunner::after_failure(WorkflowRun& run, Vu& vu, const PreparedStep
       vu.left_out[static_cast<std::size_t>(&step - run.steps.data())] = true;
       return Flow::kGoOn;
     case plan::OnError::kAbort:
-      if (!permit_is_over()) state_.sink.abort_run(state_.plan.steps[step.step().id].name);
+      // The end of its time cut it off: the target is not to blame.
+      if (!permit_is_over() && !vu.cancel->cancelled()) state_.sink.abort_run(state_.plan.steps[step.step().id].name);
       return Flow::kEndVu;
   }
   return Flow::kGoOn;

@@ -1,4 +1,4 @@
-// Engines whose permit ends while they work.
+// Engines whose permit ends while they work, or whose parts others run from then on.
 #include <gtest/gtest.h>
 #include <optional>
 #include <utility>
@@ -53,14 +53,18 @@ class EnginePermit : public testing::Test {
       head += got.bytes;
       if (!head.ends_with("\r\n\r\n")) continue;
       head.clear();
-      if (++requests_ > answered_) continue;
+      if (++requests_ > answered_ && handed_over_ == INT64_MAX) continue;
       co_await runtime::send_all(*stream, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
       if (requests_ == answered_) let_it_end();
     }
   }
   // Within the turn of the loop in which the client's next one is due: it sees its answer before the time.
   void let_it_end() {
-    until_ = runtime_->boot_now().ns();
+    if (hands_over_) {
+      handed_over_ = (runtime_->read_clock() - start_ + *hands_over_).ns();
+    } else {
+      until_ = runtime_->boot_now().ns();
+    }
     ended_at_ = runtime_->now();
     const Instant later = runtime_->boot_now() + asleep_;
     while (runtime_->boot_now() < later) {
@@ -69,6 +73,12 @@ class EnginePermit : public testing::Test {
   task<void> let_it_be_over(Permit* permit) {
     while (requests_ < 2) co_await runtime_->sleep(Duration::millis(1));
     permit->over = true;
+  }
+  // The order to hand over arrives when the engine has gone on.
+  task<void> hand_over(Engine* engine) {
+    while (handed_over_ == INT64_MAX) co_await runtime_->sleep(Duration::millis(1));
+    co_await runtime_->sleep(Duration::millis(50));
+    engine->hand_over(Duration::nanos(handed_over_));
   }
   // All that was sent has arrived: each connection has been closed, and its end has been read.
   task<void> read_all() {
@@ -85,17 +95,27 @@ class EnginePermit : public testing::Test {
     check(plan.has_value(), "the test's URL is right");
     plan->workflows[0].steps[0].on_error = plan::OnError::kAbort;
     metrics::Window window({1, 1, 0});
-    Permit permit{until_};
+    Permit permit{until_, handed_over_};
     Engine engine(*runtime_, *plan, {}, sum_, &window, nullptr, {}, &permit);
     ASSERT_TRUE(engine.prepare());
     runtime::Scope beside;
     if (over_elsewhere) beside.spawn(let_it_be_over(&permit));
+    if (hands_over_) beside.spawn(hand_over(&engine));
     start_ = runtime_->read_clock();
     runtime_->run(engine.run(start_));
     lived_ = engine.ended() - start_;
-    EXPECT_TRUE(permit.over);
+    EXPECT_EQ(permit.over, !hands_over_);
     EXPECT_FALSE(sum_.aborted) << "the target is not to blame";
-    EXPECT_EQ(step().failed, 0u);
+    EXPECT_EQ(step().failed, hands_over_ ? interrupted() : 0u);
+  }
+  void hand_arrivals_over(Duration after) {
+    hands_over_ = after;
+    answered_ = 20;
+    rate_per_s_ = 1000;
+    asleep_ = Duration::millis(300);
+    live(4);
+    const plan::ArrivalSchedule schedule({{1000, 1000, Duration::hours(1)}}, 0, 1);
+    EXPECT_EQ(sum_.all.workflows[0].scheduled, schedule.due_before(Duration::nanos(handed_over_)));
   }
   const metrics::StepWindow& step() const { return sum_.all.steps[0]; }
   uint64_t interrupted() const { return step().errors[static_cast<std::size_t>(ErrorKind::kInterrupted)]; }
@@ -103,6 +123,8 @@ class EnginePermit : public testing::Test {
   std::unique_ptr<runtime::EpollRuntime> runtime_ = runtime::test_runtime();
   std::unique_ptr<runtime::Listener> listener_;
   std::atomic<int64_t> until_{INT64_MAX};
+  std::atomic<int64_t> handed_over_{INT64_MAX};
+  std::optional<Duration> hands_over_;  // so long after the last answer, in place of the end of the permit
   uint64_t requests_ = 0;
   uint64_t answered_ = 0;  // the first of them
   std::optional<double> rate_per_s_;
@@ -140,6 +162,24 @@ TEST_F(EnginePermit, that_has_ended_leaves_the_time_of_a_sleep_to_others) {
   asleep_ = Duration::millis(300);
   live(1);
   EXPECT_LE(lived_, ended_at_ - start_ + Duration::millis(2));
+}
+
+TEST_F(EnginePermit, leaves_the_arrivals_to_others_that_they_run_since_a_time_in_a_sleep) {
+  hand_arrivals_over(Duration::millis(100));
+}
+
+TEST_F(EnginePermit, leaves_the_arrivals_to_others_that_they_run_since_a_sleep_began) {
+  hand_arrivals_over(Duration::zero());
+}
+
+TEST_F(EnginePermit, leaves_the_users_to_others_that_they_run_since_a_time_in_a_sleep) {
+  hands_over_ = Duration::millis(100);
+  answered_ = 20;
+  asleep_ = Duration::millis(300);
+  live(1);
+  EXPECT_EQ(requests_, 20u);
+  EXPECT_EQ(interrupted(), 1u) << "the one that found it";
+  EXPECT_EQ(sum_.all.workflows[0].iterations, 20u);
 }
 
 TEST_F(EnginePermit, that_ends_cuts_off_what_is_in_flight) {
