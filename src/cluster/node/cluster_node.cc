@@ -155,7 +155,9 @@ void ClusterNode::on_member(const membership::MemberEvent& event) {
     if (event.change == MemberChange::kLeft) on_process_ended(event.name, why);
     roles_->each([&](NodeRole& role) { role.on_gone(event.name, why); });
   }
-  if (event.change == MemberChange::kJoined) roles_->each([&](NodeRole& role) { role.on_there(event.name); });
+  if (event.change == MemberChange::kJoined || event.change == MemberChange::kRestarted) {
+    roles_->each([&](NodeRole& role) { role.on_there(event.name); });
+  }
 }
 
 void ClusterNode::on_process_ended(const std::string& name, const std::string& why) {

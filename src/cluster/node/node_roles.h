@@ -55,7 +55,7 @@ class NodeRole : public election::TermListener {
 
   // The process of another node has ended: it left in good order, or its machine refuses connections to it.
   virtual void on_ended(const std::string& /*name*/, const std::string& /*why*/) {}
-  // The events of membership for another node.
+  // The events of membership for another node: it is dead or has left; it has joined, or is another process now.
   virtual void on_gone(const std::string& /*name*/, const std::string& /*why*/) {}
   virtual void on_there(const std::string& /*name*/) {}
   // About once a second. `health_score`: of this node, 0 to 8.

@@ -293,11 +293,10 @@ void ManagerService::on_worker_gone(const std::string& name, const std::string& 
 }
 
 void ManagerService::on_process_ended(const std::string& name, const std::string& why) {
-  const WorkerRegistry::Entry* const known = registry_.find(name);
-  if (known == nullptr) return;
-  const uint64_t life = known->report.life;
+  const auto life = registry_.ended_life(name);
+  if (!life) return;
   registry_.gone(name);
-  for (const auto& [id, coordinator] : coordinators_) coordinator->worker_gone(name, life, why);
+  for (const auto& [id, coordinator] : coordinators_) coordinator->worker_gone(name, *life, why);
   on_cores_changed();
 }
 

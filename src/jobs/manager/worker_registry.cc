@@ -82,11 +82,13 @@ std::vector<WorkerProgress::Stuck> WorkerProgress::to_evict(Instant now) const {
 
 bool WorkerRegistry::heard(Instant now, const std::string& name, dispatch::WorkerReport report) {
   auto known = workers_.find(name);
-  if (known == workers_.end()) {
+  const bool known_before = known != workers_.end();
+  if (!known_before) {
     if (workers_.size() >= kMaxWorkers) return false;
     known = workers_.emplace(name, Entry{{}, now, WorkerProgress(signals_)}).first;
   }
   Entry& entry = known->second;
+  if (known_before && entry.report.life != report.life) ++entry.lives;
   entry.progress.reported(now, report);
   entry.report = std::move(report);
   entry.heard = now;
@@ -101,7 +103,15 @@ void WorkerRegistry::gone(const std::string& name) {
 
 void WorkerRegistry::back(const std::string& name) {
   const auto known = workers_.find(name);
-  if (known != workers_.end()) known->second.gone = false;
+  if (known == workers_.end()) return;
+  known->second.gone = false;
+  known->second.lives = 0;
+}
+
+std::optional<uint64_t> WorkerRegistry::ended_life(const std::string& name) const {
+  const auto known = workers_.find(name);
+  if (known == workers_.end() || known->second.lives > 1) return std::nullopt;
+  return known->second.report.life;
 }
 
 const WorkerRegistry::Entry* WorkerRegistry::find(const std::string& name) const {

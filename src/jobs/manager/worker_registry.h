@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -69,6 +70,7 @@ class WorkerRegistry {
     Instant heard;
     WorkerProgress progress;
     bool gone = false;  // according to membership, until it reports in another life, or membership changes its mind
+    int lives = 1;      // that have reported since membership said that a process came
   };
 
   explicit WorkerRegistry(const health::SignalSettings& signals = kWorkerSignals) : signals_(signals) {}
@@ -77,6 +79,9 @@ class WorkerRegistry {
   bool heard(Instant now, const std::string& name, dispatch::WorkerReport report);
   void gone(const std::string& name);
   void back(const std::string& name);
+  // The life of the process of this name that has ended. Nothing if that is not known: one that has just started may
+  // report before the news arrives that the one before it has left.
+  std::optional<uint64_t> ended_life(const std::string& name) const;
 
   const Entry* find(const std::string& name) const;
   std::size_t size() const { return workers_.size(); }

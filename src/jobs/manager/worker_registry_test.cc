@@ -52,6 +52,22 @@ TEST(WorkerRegistry, WhoIsSilentGetsNothingNew) {
   EXPECT_EQ(registry.lines(kWorkerRegistryNow + Duration::seconds(6)).at(0).state, "silent");
 }
 
+TEST(WorkerRegistry, late_news_of_an_end_do_not_end_the_next_process) {
+  WorkerRegistry registry;
+  EXPECT_EQ(registry.ended_life("w1"), std::nullopt);
+  ASSERT_TRUE(registry.heard(kWorkerRegistryNow, "w1", report(2, 2, 7)));
+  ASSERT_TRUE(registry.heard(kWorkerRegistryNow, "w1", report(2, 2, 7)));
+  EXPECT_EQ(registry.ended_life("w1"), 7u);
+  ASSERT_TRUE(registry.heard(kWorkerRegistryNow, "w1", report(2, 2, 8)));
+  EXPECT_EQ(registry.ended_life("w1"), std::nullopt) << "of one of the two";
+  registry.back("w1");
+  EXPECT_EQ(registry.ended_life("w1"), 8u) << "membership knows of it now";
+  // The other order: membership first.
+  registry.back("w1");
+  ASSERT_TRUE(registry.heard(kWorkerRegistryNow, "w1", report(2, 2, 9)));
+  EXPECT_EQ(registry.ended_life("w1"), 9u);
+}
+
 TEST(WorkerRegistry, WhoIsGoneIsNotThereUntilItReports) {
   WorkerRegistry registry;
   ASSERT_TRUE(registry.heard(kWorkerRegistryNow, "w1", report(2, 2)));
