@@ -62,28 +62,50 @@ Result<WindowIngest::Verdict> WindowIngest::apply(Instant now, StreamId stream, 
     if (workflow.pace != 0) of.iterated.pace = workflow.pace;
   }
   const uint64_t second = of.from + first - 1;
-  if (second < closed_upto_) {
-    BW_PROBE("ingest: a closed second is amended");
-    merge(amendments_, second, now, window);
-    return Verdict::kApplied;
+  if (first == last) {
+    merge(second, now, window, bytes, [](Duration ran) { return ran; });
+  } else {
+    // Merged seconds are whole (Outbox::add()): a workflow may begin in them, and runs to their end.
+    for (std::size_t w = 0; w < shape_.workflows; ++w) {
+      lived_.workflows[w].vus_active = window.workflows[w].vus_active;
+      lived_.workflows[w].vus_allocated = window.workflows[w].vus_allocated;
+      lived_.workflows[w].ran = window.workflows[w].ran;
+    }
+    const uint64_t end = std::min(last - first + 1, kMergedMost);
+    for (uint64_t i = 0; i < end; ++i) {
+      const Duration later = kSecond * static_cast<int64_t>(last - first - i);
+      merge(second + i, now, i == 0 ? window : lived_, i == 0 ? bytes : 0,
+            [later](Duration ran) { return std::clamp(ran - later, Duration::zero(), kSecond); });
+    }
   }
-  merge(open_, second, now, window).bytes += bytes;
-  open_bytes_ += bytes;
   while (open_.size() > settings_.open_seconds_most || open_bytes_ > settings_.open_bytes_most) {
     close_upto(open_.begin()->first);
   }
   return Verdict::kApplied;
 }
 
-WindowIngest::Open& WindowIngest::merge(std::map<uint64_t, Open>& into, uint64_t second, Instant now,
-                                        const metrics::Window& window) {
+template <class RanOf>
+void WindowIngest::merge(uint64_t second, Instant now, const metrics::Window& window, std::size_t bytes, RanOf ran_of) {
+  const bool is_closed = second < closed_upto_;
+  std::map<uint64_t, Open>& into = is_closed ? amendments_ : open_;
   auto at = into.find(second);
   if (at == into.end()) {
     at = into.emplace(second, Open{metrics::Window(shape_), now}).first;
     at->second.window.second = second;
   }
-  at->second.window.merge(window);
-  return at->second;
+  metrics::Window& all = at->second.window;
+  std::vector<Duration> ran;
+  for (const metrics::WorkflowWindow& workflow : all.workflows) ran.push_back(workflow.ran);
+  all.merge(window);
+  for (std::size_t w = 0; w < ran.size(); ++w) {
+    all.workflows[w].ran = std::max(ran[w], ran_of(window.workflows[w].ran));
+  }
+  if (is_closed) {
+    BW_PROBE("ingest: a closed second is amended");
+    return;
+  }
+  at->second.bytes += bytes;
+  open_bytes_ += bytes;
 }
 
 void WindowIngest::amend_now() {
