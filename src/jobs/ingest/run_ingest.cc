@@ -13,6 +13,12 @@ namespace bellwether::ingest {
 namespace {
 
 constexpr Duration kSecond = Duration::seconds(1);
+std::vector<Duration> times_of(const metrics::Window& window) {
+  std::vector<Duration> out;
+  for (const metrics::WorkflowWindow& workflow : window.workflows) out.push_back(workflow.ran);
+  return out;
+}
+
 constexpr std::size_t kMaxAmendments = 16;  // that wait; those of a worker that was cut off for long may be many
 
 }  // namespace
@@ -94,8 +100,7 @@ void WindowIngest::merge(uint64_t second, Instant now, const metrics::Window& wi
     at->second.window.second = second;
   }
   metrics::Window& all = at->second.window;
-  std::vector<Duration> ran;
-  for (const metrics::WorkflowWindow& workflow : all.workflows) ran.push_back(workflow.ran);
+  const std::vector<Duration> ran = times_of(all);
   all.merge(window);
   for (std::size_t w = 0; w < ran.size(); ++w) {
     all.workflows[w].ran = std::max(ran[w], ran_of(window.workflows[w].ran));
@@ -109,7 +114,17 @@ void WindowIngest::merge(uint64_t second, Instant now, const metrics::Window& wi
 }
 
 void WindowIngest::amend_now() {
-  for (auto& [second, amendment] : amendments_) ready_.push_back({std::move(amendment.window), true});
+  for (auto& [second, amendment] : amendments_) {
+    std::vector<Duration> all = times_of(amendment.window);
+    const auto known = ran_.find(second);
+    for (std::size_t w = 0; w < all.size(); ++w) {
+      const Duration before = second < ran_from_ ? all[w] : known != ran_.end() ? known->second[w] : Duration::zero();
+      all[w] = std::max(all[w], before);
+      amendment.window.workflows[w].ran = all[w] - before;
+    }
+    if (second >= ran_from_) ran_[second] = std::move(all);
+    ready_.push_back({std::move(amendment.window), true});
+  }
   amendments_.clear();
 }
 
@@ -124,10 +139,12 @@ bool WindowIngest::told_by_all(uint64_t second) const {
 void WindowIngest::close_upto(uint64_t second) {
   while (!open_.empty() && open_.begin()->first <= second) {
     open_bytes_ -= open_.begin()->second.bytes;
+    ran_[open_.begin()->first] = times_of(open_.begin()->second.window);
     ready_.push_back({std::move(open_.begin()->second.window), false});
     open_.erase(open_.begin());
   }
   closed_upto_ = std::max(closed_upto_, second + 1);
+  for (; ran_.size() > settings_.open_seconds_most; ran_.erase(ran_.begin())) ran_from_ = ran_.begin()->first + 1;
 }
 
 std::vector<WindowIngest::Closed> WindowIngest::take(Instant now) {
@@ -192,7 +209,7 @@ Status WindowIngest::restore(Instant now, const std::vector<StreamState>& stream
     if (one.ended) end(one.id);
     streams_.at(one.id).iterated = one.iterated;
   }
-  closed_upto_ = closed_upto;
+  closed_upto_ = ran_from_ = closed_upto;
   for (OpenSecond& one : open) {
     const uint64_t second = one.window.second;
     if (second < closed_upto_ || one.window.shape() != shape_ || open_.contains(second)) {

@@ -73,7 +73,7 @@ class WindowIngest {
 
   struct Closed {
     metrics::Window window;  // its second is that of the run
-    bool amends = false;     // that second was closed before
+    bool amends = false;     // that second was closed before: the times of workflows are what it adds to them
   };
   // The seconds closed or amended by now, in the order in which they go into the totals.
   std::vector<Closed> take(Instant now);
@@ -143,6 +143,10 @@ class WindowIngest {
   std::map<uint64_t, Open> amendments_;  // of closed seconds
   std::size_t open_bytes_ = 0;
   uint64_t closed_upto_ = 0;
+  // The times of workflows in closed seconds, as far back as amendments are usual. Before `ran_from_` all of them count
+  // as whole.
+  std::map<uint64_t, std::vector<Duration>> ran_;
+  uint64_t ran_from_ = 0;
   std::vector<Closed> ready_;
   metrics::Window lived_;  // by a stream, in a second whose counts are in an earlier one; reused
 };

@@ -232,6 +232,26 @@ TEST_F(WindowIngestTest, merged_seconds_count_for_the_first_and_each_of_them_was
   EXPECT_EQ(take().size(), 64u) << "their number has a bound";
 }
 
+TEST_F(WindowIngestTest, an_amendment_has_the_time_of_a_workflow_that_its_second_lacks) {
+  for (const StreamId stream : {kA, kB, kC}) ASSERT_TRUE(book_.open(stream, 0));
+  const auto reports = [this](WindowIngest& book, StreamId stream, uint64_t number, Duration ran) {
+    metrics::Window window = empty_window();
+    window.workflows[0].ran = ran;
+    EXPECT_TRUE(book.apply(now_, stream, number, number, window));
+    now_ += Duration::millis(1500);
+    const auto closed = book.take(now_);
+    return closed.empty() ? Duration::max() : closed[0].window.workflows[0].ran;
+  };
+  EXPECT_EQ(reports(book_, kA, 1, Duration::millis(400)), Duration::millis(400));
+  EXPECT_EQ(reports(book_, kB, 1, Duration::seconds(1)), Duration::millis(600));
+  EXPECT_EQ(reports(book_, kC, 1, Duration::seconds(1)), Duration::zero());
+  EXPECT_EQ(reports(book_, kA, 2, Duration::millis(400)), Duration::millis(400));
+  const WindowIngest::State state = book_.save();
+  WindowIngest other{kShape, {}};
+  ASSERT_TRUE(other.restore(now_, state.streams, {}, state.closed_upto));
+  EXPECT_EQ(reports(other, kB, 2, Duration::seconds(1)), Duration::zero()) << "the copy does not know it";
+}
+
 TEST_F(WindowIngestTest, a_restored_ingest_goes_on_where_its_copy_was_made) {
   ASSERT_TRUE(book_.open(kA, 3, 10));
   EXPECT_EQ(*tell(kA, 10, 10), Verdict::kKnown);
