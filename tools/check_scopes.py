@@ -15,7 +15,7 @@ TESTS = ("*_test.cc", "*_fuzz.cc", "*_bench.cc", "*_testing.h")
 HANDLES = ("src/core/runtime/", "src/cluster/wire/link/connection.h", "include/bellwether/workflow")
 # Each has an owner that joins it.
 THREADS = ("src/core/journal/journal.cc", "src/lead/api/leadership.cc", "src/lead/metrics/lease_figures.cc",
-           "src/jobs/client/client_engine.cc", "src/load/local/load_group.cc", "src/load/local/request_log.cc",
+           "src/jobs/client/client_engine.cc", "src/load/local/load_thread.cc", "src/load/local/request_log.cc",
            "src/load/results/recorder.cc", "src/core/runtime/epoll/blocking_pool.cc",
            "target/server.cc")
 # A client that its user destroys from within a callback ends its thread after that callback.

@@ -2,6 +2,7 @@
 """Whose connections requests take, and what is known of their targets before the load starts."""
 
 import collections
+import csv
 import threading
 
 from lib import product
@@ -62,10 +63,14 @@ workflows:
             return None if seen[connection.number] == 3 else response(b"ok")
 
         self.answers["/a"] = close_third
+        table = self.folder / "run.csv"
         run = self.load(f"""\
 workflows:
   w: {{executor: per-vu-iterations, vus: 2, iterations: 9, steps: {{s: {{http: {{get: "{self.server.url}/a"}}}}}}}}
-""")
+thresholds: {{"http_reqs_repeated{{step:w.s}}": ["count==8"], http_reqs_repeated: ["rate>0"]}}
+""", "--out", f"csv={table}")
+        with table.open(newline="", encoding="utf-8") as file:
+            self.assertEqual([row["repeated"] for row in csv.DictReader(file)][:2], ["8", "8"])
         self.assertEqual((run.totals["requests"], run.totals["failed"], run.totals["repeated"]), (18, 0, 8))
         self.assertEqual(len(self.server.requests), 18 + 8)
 

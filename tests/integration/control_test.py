@@ -3,6 +3,7 @@
 
 import contextlib
 import json
+import signal
 import socket
 import time
 from pathlib import Path
@@ -11,7 +12,7 @@ from lib import product
 from lib.product import PATIENCE
 from lib.server import Server, response
 
-NO, WRONG, SIGNAL = 1, 104, 105
+NO, WRONG, SIGNAL, SATURATED = 1, 104, 105, 122
 
 
 def scenario(url, executor="executor: externally-controlled, vus: 2, max_vus: 20", name="w"):
@@ -85,6 +86,18 @@ class Control(product.Test):
         run = self.finish(process)
         self.assertEqual(run.code, SIGNAL, run)
         self.assertIn("cancelled before its end", run.out)
+
+    def test_a_generator_that_stood_still_is_the_cause_of_what_it_dropped(self):
+        process = self.begin(scenario(self.server.url, "rate: 50/s, duration: 5s, vus: 3"))
+        self.until(lambda: self.state("last")["requests"] > 0, process)
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(2)  # how long it stands still is the subject
+        process.send_signal(signal.SIGCONT)
+        run = self.finish(process)
+        self.assertEqual(run.code, SATURATED, run)
+        generator = json.loads((self.folder / "s.json").read_text())["run"]["generator"]
+        self.assertIn("its event loop stood still for", generator["reason"])
+        self.assertGreater(max(one["worst"] for one in generator["findings"] if one["cause"] == "loop_lag"), 1)
 
     def test_several_runs_are_told_apart(self):
         first = self.begin(scenario(self.server.url), "first")

@@ -1,7 +1,14 @@
 // The loop itself: posts, sleeping, yielding, clocks.
+#include <chrono>
+#include <csignal>
+#include <fstream>
 #include <gmock/gmock.h>
+#include <iterator>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 
+#include "core/runtime/processes.h"
 #include "core/runtime/scope.h"
 #include "core/runtime/stream_testing.h"
 
@@ -166,6 +173,38 @@ TEST_F(EventLoopTest, what_precedes_their_observation_belongs_to_no_turn) {
   runtime->run(note_after(*runtime, Duration::millis(1), order, 0));
   ASSERT_FALSE(begins.at.empty());
   EXPECT_GE(begins.at.front(), asked);
+}
+
+task<void> until_it_ended(Runtime& runtime, pid_t child) {
+  while (::waitpid(child, nullptr, WNOHANG) == 0) co_await runtime.sleep(Duration::millis(1));
+}
+
+// Another process stops this one, mostly while its loop waits.
+TEST_F(EventLoopTest, the_time_for_which_the_process_stood_still_belongs_to_a_turn) {
+  Duration longest;
+  runtime->observe_turns(
+      [](void* to, Duration busy) {
+        auto& most = *static_cast<Duration*>(to);
+        most = std::max(most, busy);
+      },
+      &longest);
+  const pid_t parent = ::getpid();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto stands_still = [parent] {
+      std::ifstream file("/proc/" + std::to_string(parent) + "/stat");
+      const auto stat = parse_process_stat(std::string(std::istreambuf_iterator<char>(file), {}));
+      return stat && stat->state == 'T';
+    };
+    ::kill(parent, SIGSTOP);
+    while (!stands_still()) continue;
+    const auto begin = std::chrono::steady_clock::now();
+    while (std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(600)) continue;
+    ::kill(parent, SIGCONT);
+    ::_exit(0);
+  }
+  runtime->run(until_it_ended(*runtime, child));
+  EXPECT_GE(longest, Duration::millis(500));
 }
 
 TEST_F(EventLoopTest, clocks_go_forward) {

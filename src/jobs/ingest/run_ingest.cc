@@ -13,6 +13,12 @@ namespace bellwether::ingest {
 namespace {
 
 constexpr Duration kSecond = Duration::seconds(1);
+std::vector<Duration> times_of(const metrics::Window& window) {
+  std::vector<Duration> out;
+  for (const metrics::WorkflowWindow& workflow : window.workflows) out.push_back(workflow.ran);
+  return out;
+}
+
 constexpr std::size_t kMaxAmendments = 16;  // that wait; those of a worker that was cut off for long may be many
 
 }  // namespace
@@ -62,32 +68,63 @@ Result<WindowIngest::Verdict> WindowIngest::apply(Instant now, StreamId stream, 
     if (workflow.pace != 0) of.iterated.pace = workflow.pace;
   }
   const uint64_t second = of.from + first - 1;
-  if (second < closed_upto_) {
-    BW_PROBE("ingest: a closed second is amended");
-    merge(amendments_, second, now, window);
-    return Verdict::kApplied;
+  if (first == last) {
+    merge(second, now, window, bytes, [](Duration ran) { return ran; });
+  } else {
+    // Merged seconds are whole (Outbox::add()): a workflow may begin in them, and runs to their end.
+    for (std::size_t w = 0; w < shape_.workflows; ++w) {
+      lived_.workflows[w].vus_active = window.workflows[w].vus_active;
+      lived_.workflows[w].vus_allocated = window.workflows[w].vus_allocated;
+      lived_.workflows[w].ran = window.workflows[w].ran;
+    }
+    const uint64_t end = std::min(last - first + 1, kMergedMost);
+    for (uint64_t i = 0; i < end; ++i) {
+      const Duration later = kSecond * static_cast<int64_t>(last - first - i);
+      merge(second + i, now, i == 0 ? window : lived_, i == 0 ? bytes : 0,
+            [later](Duration ran) { return std::clamp(ran - later, Duration::zero(), kSecond); });
+    }
   }
-  merge(open_, second, now, window).bytes += bytes;
-  open_bytes_ += bytes;
   while (open_.size() > settings_.open_seconds_most || open_bytes_ > open_bytes_most()) {
     close_upto(open_.begin()->first);
   }
   return Verdict::kApplied;
 }
 
-WindowIngest::Open& WindowIngest::merge(std::map<uint64_t, Open>& into, uint64_t second, Instant now,
-                                        const metrics::Window& window) {
+template <class RanOf>
+void WindowIngest::merge(uint64_t second, Instant now, const metrics::Window& window, std::size_t bytes, RanOf ran_of) {
+  const bool is_closed = second < closed_upto_;
+  std::map<uint64_t, Open>& into = is_closed ? amendments_ : open_;
   auto at = into.find(second);
   if (at == into.end()) {
     at = into.emplace(second, Open{metrics::Window(shape_), now}).first;
     at->second.window.second = second;
   }
-  at->second.window.merge(window);
-  return at->second;
+  metrics::Window& all = at->second.window;
+  const std::vector<Duration> ran = times_of(all);
+  all.merge(window);
+  for (std::size_t w = 0; w < ran.size(); ++w) {
+    all.workflows[w].ran = std::max(ran[w], ran_of(window.workflows[w].ran));
+  }
+  if (is_closed) {
+    BW_PROBE("ingest: a closed second is amended");
+    return;
+  }
+  at->second.bytes += bytes;
+  open_bytes_ += bytes;
 }
 
 void WindowIngest::amend_now() {
-  for (auto& [second, amendment] : amendments_) ready_.push_back({std::move(amendment.window), true});
+  for (auto& [second, amendment] : amendments_) {
+    std::vector<Duration> all = times_of(amendment.window);
+    const auto known = ran_.find(second);
+    for (std::size_t w = 0; w < all.size(); ++w) {
+      const Duration before = second < ran_from_ ? all[w] : known != ran_.end() ? known->second[w] : Duration::zero();
+      all[w] = std::max(all[w], before);
+      amendment.window.workflows[w].ran = all[w] - before;
+    }
+    if (second >= ran_from_) ran_[second] = std::move(all);
+    ready_.push_back({std::move(amendment.window), true});
+  }
   amendments_.clear();
 }
 
@@ -102,10 +139,12 @@ bool WindowIngest::told_by_all(uint64_t second) const {
 void WindowIngest::close_upto(uint64_t second) {
   while (!open_.empty() && open_.begin()->first <= second) {
     open_bytes_ -= open_.begin()->second.bytes;
+    ran_[open_.begin()->first] = times_of(open_.begin()->second.window);
     ready_.push_back({std::move(open_.begin()->second.window), false});
     open_.erase(open_.begin());
   }
   closed_upto_ = std::max(closed_upto_, second + 1);
+  for (; ran_.size() > settings_.open_seconds_most; ran_.erase(ran_.begin())) ran_from_ = ran_.begin()->first + 1;
 }
 
 std::vector<WindowIngest::Closed> WindowIngest::take(Instant now) {
@@ -170,7 +209,7 @@ Status WindowIngest::restore(Instant now, const std::vector<StreamState>& stream
     if (one.ended) end(one.id);
     streams_.at(one.id).iterated = one.iterated;
   }
-  closed_upto_ = closed_upto;
+  closed_upto_ = ran_from_ = closed_upto;
   for (OpenSecond& one : open) {
     const uint64_t second = one.window.second;
     if (second < closed_upto_ || one.window.shape() != shape_ || open_.contains(second)) {

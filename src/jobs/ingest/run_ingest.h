@@ -57,7 +57,7 @@ class WindowIngest {
     std::size_t open_seconds_most = 600;
     WaitingRoom open_most{std::size_t{64} << 20};
   };
-  WindowIngest(Shape shape, Settings settings) : shape_(shape), settings_(settings) {}
+  WindowIngest(Shape shape, Settings settings) : shape_(shape), settings_(settings), lived_(shape) {}
 
   // From now on the book waits for this stream. Its number 1 is the second `from` of the run; all up to number
   // `applied` have counted before. kInvalid for a known stream, kExhausted beyond streams_most.
@@ -73,7 +73,8 @@ class WindowIngest {
     kKnown,  // all of it was applied before
     kGap,    // an earlier number is missing: send again from applied() + 1
   };
-  // Numbers first..last of a stream, merged; they count for the first of them. kNotFound for an unknown stream;
+  // Numbers first..last of a stream, merged; they count for the first of them. The others were measured too: they are
+  // seconds with users and without requests, up to kMergedMost numbers. kNotFound for an unknown stream;
   // kProtocol for numbers that run backwards or partly overlap applied ones, and for another shape. On an error nothing
   // changes. `bytes`: the size of the report.
   Result<Verdict> apply(Instant now, StreamId stream, uint64_t first, uint64_t last, const metrics::Window& window,
@@ -81,7 +82,7 @@ class WindowIngest {
 
   struct Closed {
     metrics::Window window;  // its second is that of the run
-    bool amends = false;     // that second was closed before
+    bool amends = false;     // that second was closed before: the times of workflows are what it adds to them
   };
   // The seconds closed or amended by now, in the order in which they go into the totals.
   std::vector<Closed> take(Instant now);
@@ -138,8 +139,10 @@ class WindowIngest {
     Instant told;  // first
     std::size_t bytes = 0;
   };
-  // Into the second of the window, or of its amendment, which is new since `now`.
-  Open& merge(std::map<uint64_t, Open>& into, uint64_t second, Instant now, const metrics::Window& window);
+  static constexpr uint64_t kMergedMost = 64;
+  // Into a second, or its amendment, which is new since `now`. `ran_of`: what of a workflow's time is of this second.
+  template <class RanOf>
+  void merge(uint64_t second, Instant now, const metrics::Window& window, std::size_t bytes, RanOf ran_of);
   bool told_by_all(uint64_t second) const;
   Instant amendments_due() const;
   void close_upto(uint64_t second);
@@ -151,7 +154,12 @@ class WindowIngest {
   std::map<uint64_t, Open> amendments_;  // of closed seconds
   std::size_t open_bytes_ = 0;
   uint64_t closed_upto_ = 0;
+  // The times of workflows in closed seconds, as far back as amendments are usual. Before `ran_from_` all of them count
+  // as whole.
+  std::map<uint64_t, std::vector<Duration>> ran_;
+  uint64_t ran_from_ = 0;
   std::vector<Closed> ready_;
+  metrics::Window lived_;  // by a stream, in a second whose counts are in an earlier one; reused
 };
 
 // The whole ingest, for another owner to continue.

@@ -216,7 +216,52 @@ TEST_F(WindowIngestTest, each_number_counts_once_and_in_its_order) {
   EXPECT_EQ(tell(kB, 1, 1).error().code, Errc::kNotFound);
   EXPECT_EQ(book_.apply(now_, kA, 6, 6, metrics::Window({1, 1, 1})).error().code, Errc::kProtocol);
   EXPECT_EQ(book_.applied(kA), 5u);
-  EXPECT_THAT(take(), ElementsAre("0:1", "1:1"));
+  EXPECT_THAT(take(), ElementsAre("0:1", "1:1", "2:0", "3:0", "4:0"));
+}
+
+TEST_F(WindowIngestTest, merged_seconds_count_for_the_first_and_each_of_them_was_lived) {
+  ASSERT_TRUE(book_.open(kA, 0));
+  ASSERT_TRUE(book_.open(kB, 0));
+  metrics::Window window = empty_window();
+  window.steps[0].count = 8;
+  window.workflows[0].vus_active = 2;
+  window.workflows[0].ran = Duration::millis(3300);  // it began in the first of them
+  ASSERT_TRUE(book_.apply(now_, kA, 1, 4, window));
+  window.workflows[0].ran = Duration::millis(700);
+  ASSERT_TRUE(book_.apply(now_, kB, 1, 1, window));
+  window.workflows[0].ran = Duration::seconds(1);
+  for (const uint64_t number : {2, 3, 4}) ASSERT_TRUE(book_.apply(now_, kB, number, number, window));
+  std::vector<std::pair<uint64_t, Duration>> seen;
+  for (const WindowIngest::Closed& one : book_.take(now_)) {
+    seen.emplace_back(one.window.steps[0].count, one.window.workflows[0].ran);
+    EXPECT_EQ(one.window.workflows[0].vus_active, 4);
+  }
+  EXPECT_THAT(seen, ElementsAre(std::pair(16, Duration::millis(700)), std::pair(8, Duration::seconds(1)),
+                                std::pair(8, Duration::seconds(1)), std::pair(8, Duration::seconds(1))));
+  EXPECT_EQ(*tell(kA, 5, 1'000'000), Verdict::kApplied);
+  book_.end(kA);
+  book_.end(kB);
+  EXPECT_EQ(take().size(), 64u) << "their number has a bound";
+}
+
+TEST_F(WindowIngestTest, an_amendment_has_the_time_of_a_workflow_that_its_second_lacks) {
+  for (const StreamId stream : {kA, kB, kC}) ASSERT_TRUE(book_.open(stream, 0));
+  const auto reports = [this](WindowIngest& book, StreamId stream, uint64_t number, Duration ran) {
+    metrics::Window window = empty_window();
+    window.workflows[0].ran = ran;
+    EXPECT_TRUE(book.apply(now_, stream, number, number, window));
+    now_ += Duration::millis(1500);
+    const auto closed = book.take(now_);
+    return closed.empty() ? Duration::max() : closed[0].window.workflows[0].ran;
+  };
+  EXPECT_EQ(reports(book_, kA, 1, Duration::millis(400)), Duration::millis(400));
+  EXPECT_EQ(reports(book_, kB, 1, Duration::seconds(1)), Duration::millis(600));
+  EXPECT_EQ(reports(book_, kC, 1, Duration::seconds(1)), Duration::zero());
+  EXPECT_EQ(reports(book_, kA, 2, Duration::millis(400)), Duration::millis(400));
+  const WindowIngest::State state = book_.save();
+  WindowIngest other{kShape, {}};
+  ASSERT_TRUE(other.restore(now_, state.streams, {}, state.closed_upto));
+  EXPECT_EQ(reports(other, kB, 2, Duration::seconds(1)), Duration::zero()) << "the copy does not know it";
 }
 
 TEST_F(WindowIngestTest, a_restored_ingest_goes_on_where_its_copy_was_made) {

@@ -23,6 +23,7 @@ enum class Source : uint8_t {
   kFailed,
   kBytesSent,
   kBytesReceived,
+  kRepeated,
   kDuration,
   kService,
   kPhase,
@@ -41,7 +42,7 @@ struct Origin {
   Phase phase = Phase::kDns;
 };
 
-constexpr std::array<Origin, 18> kOrigins{{
+constexpr std::array<Origin, 19> kOrigins{{
     {"http_reqs", Source::kRequests},
     {"http_req_failed", Source::kFailed},
     {"http_req_duration", Source::kDuration},
@@ -58,6 +59,7 @@ constexpr std::array<Origin, 18> kOrigins{{
     {"dropped_iterations", Source::kDropped},
     {"data_sent", Source::kBytesSent},
     {"data_received", Source::kBytesReceived},
+    {"http_reqs_repeated", Source::kRepeated},
     {"vus", Source::kVus},
     {"vus_max", Source::kMaxVus},
 }};
@@ -104,6 +106,7 @@ void take_step(const Origin& origin, const Totals& totals, plan::StepId id, Samp
     case Source::kRequests: add(step.count, out); break;
     case Source::kBytesSent: add(step.bytes_sent, out); break;
     case Source::kBytesReceived: add(step.bytes_received, out); break;
+    case Source::kRepeated: add(step.repeated, out); break;
     case Source::kFailed:
       add(step.failed, out);
       out.total += step.count;

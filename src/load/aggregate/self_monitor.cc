@@ -90,10 +90,12 @@ void SelfMonitor::judge_machine(Duration now, const MachineReading& machine, Cha
 SelfMonitor::Changes SelfMonitor::second(Duration now, const LoadReading& load, const MachineReading* machine) {
   Changes out;
   const Duration from = now - load.covered;
-  const double lag = load.loop_lag_p99.seconds_f();
+  const bool stood_still = load.loop_lag_most >= kSaturationStandstill;
+  const Duration lag = stood_still ? load.loop_lag_most : load.loop_lag_p99;
   judge(Saturation::kCpu, from, now, std::min(load.cpu_ratio, 1.0), load.cpu_ratio >= kSaturationCpu, kSaturationBegins,
         out);
-  judge(Saturation::kLoopLag, from, now, lag, load.loop_lag_p99 > kSaturationLag, kSaturationBegins, out);
+  judge(Saturation::kLoopLag, std::min(from, now - lag), now, lag.seconds_f(), lag > kSaturationLag,
+        stood_still ? 1 : kSaturationBegins, out);
   judge(Saturation::kExhausted, from, now, static_cast<double>(load.exhausted), load.exhausted > 0, 1, out);
   if (machine != nullptr) judge_machine(now, *machine, out);
   return out;

@@ -42,12 +42,15 @@ struct LoadReading {
   Duration covered;        // > 0
   double cpu_ratio = 0;    // of the processors that the load threads have; 0 to 1
   Duration loop_lag_p99;   // the time that a ready event waited for its turn
+  Duration loop_lag_most;  // the longest of these
   uint64_t exhausted = 0;  // requests that failed for want of ports or descriptors
 };
 
 // From this value on a second is bad.
 inline constexpr double kSaturationCpu = 0.95;
 inline constexpr Duration kSaturationLag = Duration::millis(50);
+// A loop that waited so long stood still, which no percentile need show. Once makes a second bad, and begins a finding.
+inline constexpr Duration kSaturationStandstill = Duration::seconds(1);
 inline constexpr double kSaturationDescriptors = 0.95;
 inline constexpr double kSaturationThrottled = 0.10;
 inline constexpr double kSaturationStolen = 0.10;       // of the wanted time…

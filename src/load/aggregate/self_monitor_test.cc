@@ -98,6 +98,14 @@ TEST_F(SelfMonitorTest, lag_of_the_loop) {
   EXPECT_EQ(text_of(changes[0]), "its event loop lagged by 80.0ms");
 }
 
+TEST_F(SelfMonitorTest, a_loop_that_stood_still_once) {
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_TRUE(course.load({.covered = Duration::seconds(1), .loop_lag_most = Duration::millis(999)}).empty());
+  }
+  const auto changes = course.load({.covered = Duration::seconds(1), .loop_lag_most = Duration::seconds(4)});
+  EXPECT_EQ(changes, SelfMonitor::Changes{finding(Saturation::kLoopLag, 2, 6, 4, false)}) << "from its begin on";
+}
+
 TEST_F(SelfMonitorTest, descriptors_and_memory_by_their_share) {
   MachineReading reading;
   reading.descriptor_ratio = 0.94;

@@ -28,6 +28,7 @@ Totals filled(const plan::Plan& plan) {
     const auto k = static_cast<uint64_t>(s) + 1;
     step.count = 100 * k;
     step.failed = k;
+    step.repeated = k + 1;
     step.bytes_sent = 10 * k;
     step.bytes_received = 1000 * k;
     step.service.record(Duration::millis(static_cast<int64_t>(k)), 100);
@@ -69,6 +70,9 @@ TEST_F(MetricTest, counters_have_a_count_and_a_rate_per_second) {
   EXPECT_EQ(value(totals, "http_reqs", Aggregation::kRate), 60);
   EXPECT_EQ(value(totals, "data_sent", Aggregation::kCount), 60);
   EXPECT_EQ(value(totals, "data_received", Aggregation::kCount), 6000);
+  EXPECT_EQ(value(totals, "http_reqs_repeated", Aggregation::kCount), 9);
+  EXPECT_EQ(value(totals, "http_reqs_repeated", Aggregation::kRate), 0.9);
+  EXPECT_EQ(value(totals, "http_reqs_repeated", Aggregation::kCount, {.step = 2}), 4);
   EXPECT_EQ(value(totals, "iterations", Aggregation::kCount), 100);
   EXPECT_EQ(value(totals, "dropped_iterations", Aggregation::kCount), 7);
   EXPECT_EQ(value(totals, "http_reqs", Aggregation::kAvg), std::nullopt);

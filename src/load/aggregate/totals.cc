@@ -336,8 +336,8 @@ void Totals::amend(const metrics::Window& part) {
     // No other part had measured in that second.
     point.covered = Duration::seconds(1);
     elapsed_ += point.covered;
-    add_ran(part);
   }
+  add_ran(part);
   sum_.merge(part);
   for (std::size_t w = 0; w < sum_.workflows.size(); ++w) {
     sum_.workflows[w].vus_active -= part.workflows[w].vus_active;

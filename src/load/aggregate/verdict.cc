@@ -72,6 +72,16 @@ std::string with_digits(double value, int digits) {
   return text;
 }
 
+// All times of a second or more together.
+Duration stood_still(const metrics::Histogram& lag) {
+  Duration out;
+  lag.each_bucket([&](uint32_t index, uint64_t count) {
+    const auto time = Duration::nanos(static_cast<int64_t>(metrics::Histogram::middle_of(index)));
+    if (time >= kSaturationStandstill) out += time * static_cast<int64_t>(count);
+  });
+  return out;
+}
+
 int order(double a, double b) { return (a > b ? 1 : 0) - (a < b ? 1 : 0); }
 
 }  // namespace
@@ -92,6 +102,9 @@ Generator generator_check(const Totals& totals, int cores, std::vector<Finding> 
   if (out.cpu_cores >= kSaturationCpu * cores) because(Saturation::kCpu, "its CPU was fully used");
   if (out.loop_lag_p99 > kSaturationLag) {
     because(Saturation::kLoopLag, "its event loop lagged by " + format_duration(out.loop_lag_p99));
+  } else if (const Duration still = stood_still(totals.sum().loop_lag) / cores;
+             still > Duration::zero() && still.seconds_f() >= kSaturatedRatio * totals.elapsed().seconds_f()) {
+    because(Saturation::kLoopLag, fmt::format("its event loop stood still for {}", format_duration(still)));
   }
   if (out.exhausted > 0) {
     because(Saturation::kExhausted,

@@ -1,6 +1,6 @@
 #include "load/aggregate/verdict.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 namespace bellwether::aggregate {
 namespace {
@@ -211,6 +211,19 @@ TEST(Generator, is_saturated_by_cpu_by_lag_and_by_exhaustion_and_by_nothing_less
   EXPECT_NE(check_of(Duration::zero(), Duration::zero(), 1).saturation.find("1 request found"), std::string::npos);
   EXPECT_DOUBLE_EQ(check_of(Duration::seconds(5), Duration::zero(), 0).cpu_cores, 0.5);
   EXPECT_FALSE(generator_check(Totals(plan), 1).saturated()) << "before anything was measured";
+}
+
+TEST(Generator, is_saturated_when_its_loops_stood_still_for_a_hundredth_of_the_run) {
+  const plan::Plan plan = one_step();
+  metrics::Window window({1, 1, 0});
+  window.loop_lag.record(Duration::micros(90), 1'000'000);
+  window.loop_lag.record(Duration::millis(900), 100);
+  window.loop_lag.record(Duration::seconds(3), 2);  // one for each core
+  Totals totals(plan);
+  totals.add(window, Duration::seconds(290));
+  EXPECT_THAT(generator_check(totals, 2).saturation, testing::StartsWith("its event loop stood still for 3.0"));
+  totals.add(metrics::Window({1, 1, 0}), Duration::seconds(20));
+  EXPECT_FALSE(generator_check(totals, 2).saturated());
 }
 
 TEST(Generator, is_saturated_by_what_its_machine_did_to_it_for_a_hundredth_of_the_run) {

@@ -194,6 +194,7 @@ class LoadGroup {
   std::unique_ptr<metrics::Window> empty_window();
   void close_seconds(uint64_t complete_to);
   Duration covered(uint64_t second) const;
+  void set_ran(metrics::Window& window);
 
   runtime::EpollRuntime& control_;
   const plan::Plan& plan_;
@@ -203,6 +204,9 @@ class LoadGroup {
   std::vector<std::unique_ptr<LoadThread>> threads_;
   std::map<const LoadThread*, uint64_t> delivered_;                    // the next second that each thread reports
   std::map<uint64_t, std::unique_ptr<metrics::Window>> open_seconds_;  // merged so far
+  std::map<const LoadThread*, std::vector<Duration>> ran_;             // how long each ran each workflow so far
+  std::vector<Duration> ran_most_;                                     // of each workflow, on any thread
+  std::vector<Duration> ran_told_;                                     // of that, the part in reported seconds
   std::vector<std::unique_ptr<metrics::Window>> spare_;
   std::set<std::string> noted_;
   std::set<uint16_t> timed_out_;

@@ -251,5 +251,39 @@ TEST_F(LoadGroupTest, that_is_held_up_leaves_out_no_second) {
   EXPECT_EQ(heard_.ran, ran_) << "rates are per this time";
 }
 
+runtime::task<void> hold_control(runtime::Runtime* control, LoadGroup* group, std::atomic<bool>* go_on) {
+  const auto counted = [group] {
+    const vuser::Tally seen = group->tally();
+    return seen.requests + seen.dropped;
+  };
+  while (counted() < 150) co_await control->sleep(Duration::millis(10));
+  *go_on = true;
+  while (counted() < 500) std::this_thread::yield();
+}
+
+// One thread stands still in its first request, while the other reports second after second. When it goes on, the
+// control thread stands still: its window has several seconds, some of which the other has reported.
+TEST_F(LoadGroupTest, of_which_one_thread_was_held_up_did_not_run_for_longer) {
+  std::atomic<bool> held{false};
+  std::atomic<bool> go_on{false};
+  const auto sent = [](const http1::Session&, const http1::Origin&, std::string_view) {};
+  const auto received = [&](const http1::Session&, const http1::Response&) {
+    if (held.exchange(true)) return;
+    while (!go_on) std::this_thread::yield();
+  };
+  const http1::ExchangeWatch watch{.bodies = false, .sent = sent, .received = received};
+  const plan::Plan plan = plan_for(Duration::seconds(6), 100);
+  LoadGroup group(*runtime_, plan,
+                  {.assignments = {{0, 2, {}}, {1, 2, {}}}, .tally_every = Duration::millis(10), .watch = &watch},
+                  heard_);
+  heard_.group = &group;
+  ASSERT_TRUE(group.prepare());
+  runtime::Scope beside;
+  beside.spawn(hold_control(runtime_.get(), &group, &go_on));
+  runtime_->run(group.run(runtime_->read_clock()));
+  EXPECT_EQ(scheduled(), 600u);
+  EXPECT_EQ(heard_.ran, group.elapsed(0));
+}
+
 }  // namespace
 }  // namespace bellwether::node

@@ -111,7 +111,9 @@ runtime::task<void> LocalRun::run() {
     if (paused_) stage.group->pause();
     for (const auto& [w, vus] : wanted_) stage.group->scale(w, vus);
     co_await stage.group->run(start_ + begin, {}, base);
-    elapsed_ = begin + stage.group->elapsed();
+    // A stage that was stopped while it waited for its second ended before it.
+    const Duration lived = std::max(control_.read_clock() - start_, Duration::zero());
+    elapsed_ = std::min(begin + stage.group->elapsed(), lived);
     end_stage(stage);
   }
   going_ = false;

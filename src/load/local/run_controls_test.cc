@@ -73,6 +73,25 @@ TEST_F(RunControlsTest, a_run_that_has_an_end_is_cancelled_by_a_stop) {
   EXPECT_EQ(ending_, aggregate::Ending::kCancelled);
 }
 
+runtime::task<void> stop_before_the_second(runtime::Runtime* control, LocalRun* run) {
+  auto going = run->run();
+  while (run->workflow_states()[1].skipped_because.find("depends") != std::string::npos) {
+    co_await control->sleep(Duration::millis(1));
+  }
+  run->stop("the test says so");
+  co_await going;
+}
+
+TEST_F(RunControlsTest, a_run_that_is_stopped_while_its_next_workflow_waits_for_a_whole_second_ends_then) {
+  const plan::Plan plan =
+      plan_of(workflow("one", "vus: 1, iterations: 1") + workflow("two", "depends: [one], vus: 1, duration: 1h"));
+  LocalRun run(*runtime_, plan, {.cores = 1, .seed = 1});
+  ASSERT_TRUE(run.prepare());
+  const Instant before = runtime_->read_clock();
+  runtime_->run(stop_before_the_second(runtime_.get(), &run));
+  EXPECT_LE(run.running_for(), runtime_->read_clock() - before);
+}
+
 TEST_F(RunControlsTest, what_is_wrong_is_told_and_changes_nothing) {
   const std::string told = "executor: externally-controlled, vus: 2, max_vus: 20";
   const auto answers = tell(plan_of(workflow("one", told) + workflow("two", told)),

@@ -129,6 +129,7 @@ std::vector<SelfWatch::News> SelfWatch::second(Duration now, const metrics::Wind
   if (covered >= kShortest) {
     load.cpu_ratio = window.cpu.seconds_f() / (covered.seconds_f() * threads_);
     load.loop_lag_p99 = window.loop_lag.percentile(99);
+    load.loop_lag_most = window.loop_lag.max();
   }
   std::optional<aggregate::MachineReading> machine;
   if (!read_at_ || now - *read_at_ >= kShortest) {

@@ -184,5 +184,18 @@ TEST(LoadThreshold, the_number_of_selections_is_bounded) {
   EXPECT_THAT(sources.errors(), HasSubstr("at most 10000 pairs of a step and a selection"));
 }
 
+TEST(LoadTags, all_steps_together_have_a_bounded_number_of_bytes) {
+  const auto errors = [](int steps) {
+    std::string text = "workflows:\n  w:\n    vus: 1\n    duration: 1s\n    tags: {";
+    for (int i = 0; i < 20; ++i) text += fmt::format("t{}: {}, ", i, std::string(200, 'x'));
+    text += "}\n    steps:\n";
+    for (int i = 0; i < steps; ++i) text += fmt::format("      s{}: {{http: {{get: 'http://h/'}}}}\n", i);
+    return TestSources(text).errors();
+  };
+  EXPECT_EQ(errors(517), "");
+  EXPECT_THAT(errors(600), HasSubstr("shop.yaml:524:7: the tags of 600 steps have 2430000 bytes\n  expected: at most "
+                                     "2097152 bytes, over all steps"));
+}
+
 }  // namespace
 }  // namespace bellwether::plan

@@ -19,7 +19,7 @@ namespace {
 // Each costs some hundred bytes a core, and more with its counts.
 constexpr std::size_t kMaxWatches = 10'000;
 
-constexpr std::array<Metric, 18> kMetrics{{
+constexpr std::array<Metric, 19> kMetrics{{
     {"http_reqs", MetricKind::kCounter, MetricScope::kResponse},
     {"http_req_failed", MetricKind::kRate, MetricScope::kResponse},
     {"http_req_duration", MetricKind::kTrend, MetricScope::kResponse},
@@ -36,6 +36,7 @@ constexpr std::array<Metric, 18> kMetrics{{
     {"dropped_iterations", MetricKind::kCounter, MetricScope::kWorkflow},
     {"data_sent", MetricKind::kCounter, MetricScope::kStep},
     {"data_received", MetricKind::kCounter, MetricScope::kStep},
+    {"http_reqs_repeated", MetricKind::kCounter, MetricScope::kStep},
     {"vus", MetricKind::kGauge, MetricScope::kWorkflow},
     {"vus_max", MetricKind::kGauge, MetricScope::kWorkflow},
 }};

@@ -39,7 +39,20 @@ TEST(Csv, has_a_row_for_the_run_for_each_step_and_for_each_second_and_all_are_of
   EXPECT_EQ(rows[3][5], "150");
   EXPECT_EQ(rows[13][0], "second");
   EXPECT_EQ(rows[13][2], "9");
-  EXPECT_EQ(rows[13][11], "49");
+  EXPECT_EQ(rows[13][12], "49");
+}
+
+TEST(Csv, requests_that_were_sent_again_are_counted_for_the_run_and_each_step) {
+  const auto sample = closed_run();
+  metrics::Window more({1, 1, 0});
+  more.steps[0].repeated = 17;
+  sample->totals->add(more);
+  const auto run = read_result(to_json(sample->report));
+  ASSERT_TRUE(run.has_value());
+  const auto rows = cells(to_csv(*run));
+  std::vector<std::string> column;
+  for (const auto& row : rows) column.push_back(row[9]);
+  EXPECT_EQ(column, (std::vector<std::string>{"repeated", "17", "17", ""}));
 }
 
 TEST(Csv, each_tag_of_steps_is_a_row_like_a_step) {

@@ -269,7 +269,8 @@ std::string latency(const ResultFile& run) {
 }
 
 std::string requests_of(const std::vector<ResultStep>& steps, const char* what, const std::string& note) {
-  Table table({{what}, {"Requests"}, {"Rate", "", "/s"}, {"Failed"}, {"Failed ratio"}, {"Sent"}, {"Received"}});
+  Table table(
+      {{what}, {"Requests"}, {"Rate", "", "/s"}, {"Failed"}, {"Failed ratio"}, {"Repeated"}, {"Sent"}, {"Received"}});
   for (const ResultStep& step : steps) {
     const std::string look = step.failed > 0 ? "bad" : "";
     table.add({{step.name},
@@ -277,6 +278,7 @@ std::string requests_of(const std::vector<ResultStep>& steps, const char* what, 
                {decimal(step.rate_per_s)},
                {whole(step.failed), look},
                {percent(step.failed, step.count), look},
+               {whole(step.repeated)},
                {format_bytes(static_cast<double>(step.bytes_sent))},
                {format_bytes(static_cast<double>(step.bytes_received))}});
   }

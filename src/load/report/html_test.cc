@@ -38,6 +38,14 @@ TEST(Html, says_what_was_loaded_how_and_when) {
   EXPECT_THAT(to_html(read(*spread_run())), HasSubstr("<dt>Generator</dt><dd>4 workers, 8 cores"));
 }
 
+TEST(Html, requests_that_were_sent_again_stand_beside_the_failed_ones) {
+  const auto sample = closed_run();
+  metrics::Window more({1, 1, 0});
+  more.steps[0].repeated = 17;
+  sample->totals->add(more);
+  EXPECT_THAT(to_html(read(*sample)), HasSubstr("<td>0.00%</td><td>17</td>"));
+}
+
 TEST(Html, values_and_limits_of_thresholds_have_the_same_unit) {
   ResultFile run = read(*open_run());
   std::string page = to_html(run);

@@ -170,6 +170,7 @@ void read_totals(const Value& totals, ResultFile& out) {
   out.rate_per_s = totals["rate_per_s"].length();
   out.bytes_sent = totals["bytes_sent"].count();
   out.bytes_received = totals["bytes_received"].count();
+  if (totals.has("repeated")) out.repeated = totals["repeated"].count();
   out.iterations = totals["iterations"].count();
   out.dropped = totals["dropped_iterations"].count();
 }
@@ -206,6 +207,7 @@ ResultStep step_of(const std::string& name, const Value& from) {
   out.rate_per_s = from["rate_per_s"].length();
   out.bytes_sent = from["bytes_sent"].count();
   out.bytes_received = from["bytes_received"].count();
+  if (from.has("repeated")) out.repeated = from["repeated"].count();
   out.service = histogram_of(from["service_ms"]);
   out.response = response_of(from["response_ms"]);
   out.status = counted(from["status"]);

@@ -50,6 +50,7 @@ struct ResultStep {
   double rate_per_s = 0;
   uint64_t bytes_sent = 0;
   uint64_t bytes_received = 0;
+  uint64_t repeated = 0;  // not in older files
   metrics::Histogram service;
   metrics::ResponseTimes response;  // http_req_duration
   Counted status;
@@ -181,6 +182,7 @@ struct ResultFile {
   double rate_per_s = 0;
   uint64_t bytes_sent = 0;
   uint64_t bytes_received = 0;
+  uint64_t repeated = 0;  // not in older files
   uint64_t iterations = 0;
   uint64_t dropped = 0;
   std::vector<ResultStep> steps;

@@ -287,9 +287,10 @@ void write_iterations(Page& page, const RunReport& run) {
     const uint64_t dropped = totals.sum().workflows[w].dropped;
     if (rate == nullptr || dropped == 0) continue;
     page.wrapped(page.style("!", Style::kWarn) + " ",
-                 fmt::format("'{}' dropped {}, because no virtual user was free: raise vus.max (now {}).",
+                 fmt::format("'{}' dropped {}, because no virtual user was free: raise vus.max (now {}{}).",
                              shorten(printable(plan.workflows[w].name), page.width() / 3),
-                             format_count(dropped, "iteration"), format_count(rate->users.most)),
+                             format_count(dropped, "iteration"), format_count(rate->users.most),
+                             run.workers.empty() ? "" : "; each core of the cluster has only its part of them"),
                  2);
   }
 }

@@ -111,6 +111,13 @@ TEST(Summary, says_how_many_requests_are_left_out_or_were_sent_again) {
   }
 }
 
+TEST(Summary, an_arrival_on_a_cluster_has_only_the_users_of_its_core) {
+  const auto run = open_run();
+  EXPECT_THAT(summary(run->report), HasSubstr("raise vus.max (now 50)."));
+  run->report.workers = {{"w1", 2, 1, WorkerState::kCompleted}};
+  EXPECT_THAT(summary(run->report), HasSubstr("cluster has only its part of them)."));
+}
+
 TEST(Summary, lists_are_short_however_much_happened) {
   auto run = spread_run();
   RunReport& report = run->report;

@@ -64,12 +64,12 @@ namespace {
 
 constexpr std::array kPercents{50.0, 90.0, 95.0, 99.0, 99.9};
 constexpr std::string_view kHeader =
-    "row,name,t_s,covered_s,requests,failed,rate_per_s,bytes_sent,bytes_received,iterations,dropped_iterations,vus,"
-    "service_min_ms,service_mean_ms,service_p50_ms,service_p90_ms,service_p95_ms,service_p99_ms,service_p99_9_ms,"
-    "service_max_ms,response_min_ms,response_mean_ms,response_p50_ms,response_p90_ms,response_p95_ms,response_p99_ms,"
-    "response_p99_9_ms,response_max_ms,figure,value,unit\r\n";
-constexpr int kCellsBeforeFigure = 26;  // after the name: those of the load
-constexpr int kCellsAfterCovered = 24;
+    "row,name,t_s,covered_s,requests,failed,rate_per_s,bytes_sent,bytes_received,repeated,iterations,"
+    "dropped_iterations,vus,service_min_ms,service_mean_ms,service_p50_ms,service_p90_ms,service_p95_ms,"
+    "service_p99_ms,service_p99_9_ms,service_max_ms,response_min_ms,response_mean_ms,response_p50_ms,response_p90_ms,"
+    "response_p95_ms,response_p99_ms,response_p99_9_ms,response_max_ms,figure,value,unit\r\n";
+constexpr int kCellsBeforeFigure = 27;  // after the name: those of the load
+constexpr int kCellsAfterCovered = 25;
 constexpr int kCellsOfFigure = 3;
 
 std::string quoted(const std::string& text) {
@@ -172,7 +172,8 @@ std::string to_csv(const ResultFile& run) {
   std::string out(kHeader);
   CsvRow whole("run");
   whole.text(run.scenario).number(0).number(covered).count(run.requests).count(run.failed).number(run.rate_per_s);
-  whole.count(run.bytes_sent).count(run.bytes_received).count(run.iterations).count(run.dropped).count(peak);
+  whole.count(run.bytes_sent).count(run.bytes_received).count(run.repeated).count(run.iterations).count(run.dropped);
+  whole.count(peak);
   out += whole.times(all_service(run)).times(all_response(run)).none(kCellsOfFigure).end();
   for (const auto& [key, value] : run.tags) {
     CsvRow row("tag");
@@ -182,7 +183,7 @@ std::string to_csv(const ResultFile& run) {
     for (const ResultStep& step : steps) {
       CsvRow row(kind);
       row.text(step.name).none(2).count(step.count).count(step.failed).number(step.rate_per_s);
-      row.count(step.bytes_sent).count(step.bytes_received).none(3);
+      row.count(step.bytes_sent).count(step.bytes_received).count(step.repeated).none(3);
       out += row.times(step.service).times(step.response).none(kCellsOfFigure).end();
     }
   };
@@ -198,7 +199,7 @@ std::string to_csv(const ResultFile& run) {
   for (const ResultPoint& point : run.series) {
     CsvRow row("second");
     row.none(1).number(point.t).number(point.covered_s).count(point.requests).count(point.failed);
-    row.number(point.rate_per_s).none(2).count(point.iterations).count(point.dropped).count(point.vus);
+    row.number(point.rate_per_s).none(3).count(point.iterations).count(point.dropped).count(point.vus);
     out += row.times(point.service).times(point.response).none(kCellsOfFigure).end();
   }
   for (const ResultMetric& metric : run.metrics) put_series(run, metric, out);

@@ -204,6 +204,7 @@ Figures Recorder::take(const metrics::Window& window) {
     figures.failed += step.failed;
     for (metrics::Histogram& phase : step.phases) phase.clear();
   }
+  for (metrics::Histogram& watch : scratch_.watches) watch.clear();  // of thresholds, which are not stored
   return figures;
 }
 

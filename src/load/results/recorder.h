@@ -37,8 +37,8 @@ class Recorder {
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  // In rising order; other seconds are left out. Blobs its needs from the window, without the phases of the exchanges
-  // (metrics::Phase).
+  // In rising order; other seconds are left out. The store does not keep the phases of the exchanges (metrics::Phase)
+  // and the times that thresholds select (plan::Watch).
   void second(const metrics::Window& window, Duration covered);
 
   // --- of a run that a cluster makes

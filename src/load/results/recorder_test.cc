@@ -68,6 +68,32 @@ TEST(Recorder, the_scenarios_own_metrics_are_kept_of_a_long_run_whose_process_di
   EXPECT_NEAR(result->metrics[1].series[0].median, 4, 0.01);
 }
 
+// The store does not keep the times that thresholds select by response.
+TEST(Recorder, a_run_whose_thresholds_select_by_status_is_folded_and_read) {
+  const Folder folder;
+  plan::Plan plan = sample_plan();
+  plan.watches = {{0, {200, {}}}};
+  Recorder recorder(folder / "results.db", "aa11", plan, WallTime{1}, 1);
+  for (uint64_t s = 0; s < 100; ++s) {
+    metrics::Window window(aggregate::shape_of(plan));
+    window.second = s;
+    window.steps[0].count = 1;
+    window.watches[0].record(Duration::millis(1));
+    recorder.second(window, Duration::seconds(1));
+  }
+  EXPECT_EQ(recorder.end("{}", "pass", 0, {}).problem, "");
+  auto store = Store::open(folder / "results.db", Store::Use::kRead);
+  ASSERT_TRUE(store.has_value()) << store.error().message;
+  const auto run = store->find("last");
+  const auto kept = store->plan_of(*run);
+  ASSERT_TRUE(kept.has_value()) << kept.error().message;
+  uint64_t requests = 0;
+  const auto add = [&](const metrics::Window& window, uint64_t) { requests += window.steps[0].count; };
+  const Status read = store->each_interval(*run, *kept, add);
+  EXPECT_TRUE(read.has_value()) << read.error().message;
+  EXPECT_EQ(requests, 100U);
+}
+
 TEST(Recorder, trouble_with_the_store_is_told_at_the_end_and_nothing_else) {
   const Folder folder;
   std::ofstream(folder / "file") << "no folder";

@@ -202,6 +202,25 @@ TEST_F(StoreOfCluster, only_what_is_unfinished_and_of_this_plan_is_completed) {
   EXPECT_EQ(tried(plan_).front().state, State::kEnded);
 }
 
+TEST_F(StoreOfCluster, a_version_that_describes_the_plan_otherwise_completes_it_and_another_meaning_does_not) {
+  follow_and_die(1);
+  const auto state_after = [&](void (*change)(plan::Plan&)) {
+    plan::Plan plan = plan_;
+    change(plan);
+    Recorder recorder(path(), "job1", plan, WallTime{9}, 1, Entry::kUnfinished);
+    end(recorder);
+    return Store::open(path(), Store::Use::kRead)->find("job1")->state;
+  };
+  EXPECT_EQ(state_after([](auto& plan) { plan.steps[0].measured = false; }), State::kAborted);
+  EXPECT_EQ(state_after([](auto& plan) { plan.checks[0].step = 0; }), State::kAborted);
+  EXPECT_EQ(state_after([](auto& plan) { plan.checks.push_back(plan.checks[0]); }), State::kAborted);
+  EXPECT_EQ(state_after([](auto& plan) {
+              plan.metrics = {{"orders", plan::MetricKind::kCounter, ""}};
+            }),
+            State::kAborted);
+  EXPECT_EQ(state_after([](auto& plan) { plan.steps[1].tags = {{"api", "v2"}}; }), State::kEnded);
+}
+
 TEST_F(StoreOfCluster, names_of_workers_are_whole_and_bounded_and_go_along_when_it_is_exported) {
   auto store = Store::open(path(), Store::Use::kWrite);
   ASSERT_TRUE(store->begin("job1", plan_, WallTime{1}, 1).has_value());

@@ -34,6 +34,7 @@ constexpr uint64_t kSourceTag = 1;
 constexpr int kEventsPerWait = 256;
 // Bound on the coroutines resumed between two looks at the network, so that a busy group cannot starve the rest.
 constexpr std::size_t kResumesPerTurn = 4096;
+constexpr Duration kStandstill = Duration::millis(500);
 
 uint64_t seed_from_system() {
   uint64_t seed = 0;
@@ -147,7 +148,10 @@ void EpollRuntime::wait_for_events() {
   boot_clock_->prepare_wait();
   epoll_event events[kEventsPerWait];
   const int count = wait_until(next, events, kEventsPerWait);
-  woke_ = now_ = read_monotonic();
+  const Instant due = std::max(next, now_);
+  now_ = read_monotonic();
+  // A wait that ends so late ended because the process or the machine stood still: the turn was due before.
+  woke_ = due < now_ && now_ - due > kStandstill ? due : now_;
   check(count >= 0 || errno == EINTR, "waiting for events cannot fail otherwise");
   for (int i = 0; i < count; ++i) {
     const uint64_t data = events[i].data.u64;

@@ -76,8 +76,9 @@ class EpollRuntime final : public Runtime {
     }
   }
 
-  // Told after each turn how long the loop was busy between two waits; the time before this call belongs to no turn.
-  // For the generator's self-observation.
+  // Told after each turn how long the loop was busy between two waits; the time before this call belongs to no turn. To
+  // a turn that begins over 500 ms late belongs its delay, because the process stood still. For the generator's
+  // self-observation.
   void observe_turns(void (*observer)(void* context, Duration busy), void* context) {
     turn_observer_ = observer;
     turn_context_ = context;

@@ -278,6 +278,23 @@ void name_steps(const scenario::Workflow& source, uint16_t workflow, std::size_t
   }
 }
 
+// Windows of all steps, also in stored runs, are read with the tags of each step. Most are those of its workflow and of
+// the run, so a short scenario may have very many.
+void check_tags(const scenario::Scenario& source, const Plan& plan, scenario::Diagnostics& diagnostics) {
+  constexpr std::size_t kMaxBytes = std::size_t{2} << 20;
+  std::size_t bytes = 0;
+  std::optional<scenario::Mark> over;
+  for (const StepInfo& step : plan.steps) {
+    for (const Tag& tag : step.tags) bytes += tag.key.size() + tag.value.size();
+    if (!over && bytes > kMaxBytes) over = source.workflows[step.workflow].steps[step.index].name.mark;
+  }
+  if (!over) return;
+  diagnostics.add(*over, {.message = fmt::format("the tags of {} steps have {} bytes", plan.steps.size(), bytes),
+                          .expected = fmt::format("at most {} bytes, over all steps; up to here it is more", kMaxBytes),
+                          .hint = "give each step fewer or shorter tags: those of its workflow, of the steps that hold "
+                                  "it and of the run are also its own"});
+}
+
 void compile_step(const scenario::Step& source, Scope& scope, std::size_t index, Compiling& compiling, Plan& plan,
                   Workflow& workflow) {
   Step& out = workflow.steps[index];
@@ -378,6 +395,7 @@ Plan compile(const scenario::Scenario& source, const scenario::Sources& sources,
   for (std::size_t i = 0; i < source.workflows.size(); ++i) {
     name_steps(source.workflows[i], static_cast<uint16_t>(i), source.metrics.size(), reading.diagnostics, plan);
   }
+  check_tags(source, plan, reading.diagnostics);
   compile_dependencies(source, Dag::of_workflows(source.workflows, reading), reading, plan);
   const bool shared_is_sound = source.is_sound && check_base(source, reading);
   reading.is_shared_sound = shared_is_sound;
