@@ -185,33 +185,11 @@ std::string ElectionDriver::name_of(quorum::MemberId member) const {
   return found == names_.end() ? std::string() : found->second;
 }
 
-// All earlier statements of this voter. An empty disk proves nothing: it may have been replaced.
-task<quorum::Start> ElectionDriver::load() {
-  quorum::Start start;
-  const auto stored = co_await kv_.get(kRecord);
-  if (stored && stored->has_value()) {
-    auto record = message::decode<quorum::Record>(**stored);
-    if (record) {
-      start.found = quorum::Start::Found::kRecord;
-      start.record = std::move(*record);
-      co_return start;
-    }
-    listener_.on_note(true, record.error().message);
-  } else if (!stored) {
-    listener_.on_note(true, "this voter's record of votes cannot be read: " + stored.error().message);
-  } else if (settings_.first_start) {
-    start.found = quorum::Start::Found::kNew;
-    co_return start;
-  } else {
-    listener_.on_note(true, fmt::format("'{}' has no record of its earlier votes", settings_.self));
-  }
-  start.found = quorum::Start::Found::kUnreadable;
-  co_return start;
-}
-
 task<void> ElectionDriver::run(runtime::Cancellation* cancel) {
   runtime::Scope scope(cancel);
-  const quorum::Start start = co_await load();
+  std::string missing = fmt::format("'{}' has no record of its earlier votes", settings_.self);
+  const auto start =
+      co_await load_record<quorum::Start>(kv_, kRecord, settings_.first_start, std::move(missing), listener_);
   scope_ = &scope;
   loop_.begin(start);
   loop_.tell(quorum::Stand{stands_});

@@ -72,7 +72,6 @@ class ElectionDriver final : public Leadership, private Service {
   using Loop = runtime::KernelDriver<ElectionDriver, quorum::QuorumElector, quorum::Event, quorum::Effects>;
   friend Loop;
 
-  runtime::task<quorum::Start> load();
   void on_message(link::Connection& connection, const wire::Inbound& message) override;
   void carry_out(quorum::Persist& persist);
   void carry_out(const quorum::Send& send);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/message/message.h"
 #include "core/runtime/runtime.h"
 
 namespace bellwether::cluster {
@@ -42,5 +43,27 @@ class Kv {
 // and must not run any more when it is destroyed. kExists when another process has it open, kInvalid when the file is
 // something else or damaged, kUnsupported when a newer version of the product wrote it.
 runtime::task<Result<std::unique_ptr<Kv>>> open_sqlite_kv(runtime::Runtime& runtime, std::string path);
+
+// The record of a voter, of either election (election/durable_record.h).
+
+// All earlier statements of this voter. An empty disk proves nothing: it may have been replaced. `first_start`: a
+// person says that this voter never voted before. `missing` warns when there is no record.
+template <class Start, class Listener>
+runtime::task<Start> load_record(Kv& kv, const char* key, bool first_start, std::string missing, Listener& listener) {
+  using Found = typename Start::Found;
+  const auto stored = co_await kv.get(key);
+  if (!stored) {
+    listener.on_note(true, "this node's record of votes cannot be read: " + stored.error().message);
+  } else if (stored->has_value()) {
+    auto record = message::decode<decltype(Start::record)>(**stored);
+    if (record) co_return Start{Found::kRecord, std::move(*record)};
+    listener.on_note(true, record.error().message);
+  } else if (first_start) {
+    co_return Start{Found::kNew, {}};
+  } else {
+    listener.on_note(true, missing);
+  }
+  co_return Start{Found::kUnreadable, {}};
+}
 
 }  // namespace bellwether::cluster

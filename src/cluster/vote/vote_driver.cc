@@ -98,33 +98,12 @@ std::string VoteDriver::name_of(vote::NodeId node) const {
   return found == names_.end() ? std::string() : found->second;
 }
 
-// All earlier statements of this node. An empty disk proves nothing: it may have been replaced.
-task<vote::Start> VoteDriver::load() {
-  vote::Start start;
-  start.found = vote::Start::Found::kUnreadable;
-  const auto stored = co_await kv_.get(kRecord);
-  if (stored && stored->has_value()) {
-    auto record = message::decode<vote::Record>(**stored);
-    if (record) {
-      start.found = vote::Start::Found::kRecord;
-      start.record = *record;
-      co_return start;
-    }
-    listener_.on_note(true, record.error().message);
-  } else if (!stored) {
-    listener_.on_note(true, "this node's record of votes cannot be read: " + stored.error().message);
-  } else if (settings_.first_start) {
-    start.found = vote::Start::Found::kNew;
-  } else {
-    listener_.on_note(true, fmt::format("'{}' has no record of its earlier votes, so it follows and does not vote. {}",
-                                        settings_.self, quorum::kNoRecordRemedy));
-  }
-  co_return start;
-}
-
 task<void> VoteDriver::run(runtime::Cancellation* cancel) {
   runtime::Scope scope(cancel);
-  const vote::Start start = co_await load();
+  std::string missing = fmt::format("'{}' has no record of its earlier votes, so it follows and does not vote. {}",
+                                    settings_.self, quorum::kNoRecordRemedy);
+  const auto start =
+      co_await load_record<vote::Start>(kv_, kRecord, settings_.first_start, std::move(missing), listener_);
   const auto stored = co_await kv_.get(kExperience);
   if (stored && stored->has_value()) {
     const uint64_t kept = parse_u64(**stored).value_or(0);

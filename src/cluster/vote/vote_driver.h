@@ -107,7 +107,6 @@ class VoteDriver final : public Leadership, private Service {
   using Loop = runtime::KernelDriver<VoteDriver, vote::VoteElector, vote::Event, vote::Effects>;
   friend Loop;
 
-  runtime::task<vote::Start> load();
   runtime::task<void> keep_measuring(runtime::Cancellation* cancel);
   runtime::task<void> ask_someone(runtime::Cancellation* cancel);
   runtime::task<void> keep_experience();

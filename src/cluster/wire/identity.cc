@@ -1,9 +1,9 @@
 #include "cluster/wire/identity.h"
 
-#include <algorithm>
 #include <array>
 
 #include "cluster/wire/big_endian.h"
+#include "core/base/bytes.h"
 #include "core/base/enum_names.h"
 
 namespace bellwether::wire {
@@ -31,13 +31,7 @@ bool may_connect(Role from, Role to, bool has_gates) {
   return kMay[static_cast<std::size_t>(from)][static_cast<std::size_t>(to)];
 }
 
-bool is_name(std::string_view text) {
-  const auto good = [](char c) {
-    const char low = ascii_lower(c);
-    return (low >= 'a' && low <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
-  };
-  return !text.empty() && text.size() <= kMaxName && std::all_of(text.begin(), text.end(), good);
-}
+bool is_name(std::string_view text) { return is_word_of(text, "._-", kMaxName); }
 
 Status check_identity(const Identity& identity) {
   const std::array<std::pair<const char*, const std::string*>, 4> parts = {{{"cluster", &identity.cluster},

@@ -9,6 +9,7 @@
 
 #include "cluster/wire/big_endian.h"
 #include "cluster/wire/crypto.h"
+#include "core/base/bytes.h"
 #include "core/base/check.h"
 #include "core/base/encoding.h"
 
@@ -63,8 +64,7 @@ bool only_well_known_words(std::string_view text) {
       "admin",      "token",    "auth",     "test",       "key",     "the"};
   std::string messages;
   for (const char c : text) {
-    const char low = ascii_lower(c);
-    if (low >= 'a' && low <= 'z') messages += low;
+    if (is_letter(c)) messages += ascii_lower(c);
   }
   std::string_view rest = messages;
   while (!rest.empty()) {

@@ -16,6 +16,16 @@ inline Bytes as_bytes(std::string_view text) { return {reinterpret_cast<const st
 inline std::string_view as_text(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
 constexpr char ascii_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+constexpr bool is_letter(char c) { return ascii_lower(c) >= 'a' && ascii_lower(c) <= 'z'; }
+constexpr bool is_letter_or_digit(char c) { return is_letter(c) || is_digit(c); }
+// Whether a text of 1 to `most` bytes has only ASCII letters, digits and some of `marks`.
+constexpr bool is_word_of(std::string_view text, std::string_view marks, std::size_t most = SIZE_MAX) {
+  for (const char c : text) {
+    if (!is_letter_or_digit(c) && marks.find(c) == std::string_view::npos) return false;
+  }
+  return !text.empty() && text.size() <= most;
+}
 // Equality that ignores the case of ASCII letters (header names, schemes).
 inline bool iequals(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;

@@ -29,6 +29,18 @@ TEST(Bytes, only_ascii_letters_have_a_case) {
   EXPECT_EQ(lower_case("A[\xc3\x84Z"), "a[\xc3\x84z");
 }
 
+TEST(Bytes, a_word_has_only_ascii_letters_digits_and_the_given_marks) {
+  std::string found;
+  for (int c = 0; c < 256; ++c) {
+    if (is_word_of(std::string(1, static_cast<char>(c)), "_-")) found += static_cast<char>(c);
+  }
+  EXPECT_EQ(found, "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz");
+  EXPECT_FALSE(is_word_of("", "_-"));
+  EXPECT_FALSE(is_word_of("ab c", "_-"));
+  EXPECT_TRUE(is_word_of("abc", {}, 3));
+  EXPECT_FALSE(is_word_of("abcd", {}, 3));
+}
+
 TEST(Bytes, trim_takes_blanks_off_both_ends) {
   EXPECT_EQ(trim(" \t a b \t"), "a b");
   EXPECT_EQ(trim(" \t"), "");

@@ -102,9 +102,7 @@ void append_percent_encoded(std::string_view text, std::string& out) {
   constexpr std::string_view kDigits = "0123456789ABCDEF";
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
-    const bool is_unreserved = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-                               c == '.' || c == '_' || c == '~';
-    if (is_unreserved) {
+    if (is_letter_or_digit(c) || c == '-' || c == '.' || c == '_' || c == '~') {
       out += c;
     } else {
       out += '%';

@@ -28,7 +28,7 @@ constexpr std::array<Unit, 9> kSizeUnits{{{"", 1},
 
 std::size_t number_length(std::string_view text) {
   std::size_t n = 0;
-  while (n < text.size() && ((text[n] >= '0' && text[n] <= '9') || text[n] == '.')) ++n;
+  while (n < text.size() && (is_digit(text[n]) || text[n] == '.')) ++n;
   return n;
 }
 
@@ -69,7 +69,7 @@ class Reader {
     skip();
     return true;
   }
-  bool at_digit() const { return peek() >= '0' && peek() <= '9'; }
+  bool at_digit() const { return is_digit(peek()); }
   int digit() {
     if (!at_digit()) ok_ = false;
     const int value = peek() - '0';

@@ -62,13 +62,11 @@ int64_t days_from_civil(int64_t year, int64_t month, int64_t day) {  // H. Hinna
   return era * 146097 + yoe * 365 + yoe / 4 - yoe / 100 + doy - 719468;
 }
 
-bool is_decimal(char c) { return c >= '0' && c <= '9'; }
-
 // Takes `least` to `most` digits off `text`, which another digit may not follow.
 std::optional<int64_t> take_digits(std::string_view& text, std::size_t least, std::size_t most) {
   std::size_t size = 0;
   int64_t number = 0;
-  for (; size < text.size() && is_decimal(text[size]); ++size) {
+  for (; size < text.size() && is_digit(text[size]); ++size) {
     if (size == most) return std::nullopt;
     number = number * 10 + (text[size] - '0');
   }
@@ -140,7 +138,7 @@ int64_t expiry(WallTime now, int64_t seconds_from_now) {
 std::optional<int64_t> delta_seconds(std::string_view value) {
   const bool negative = value.starts_with('-');
   const std::string_view digits = value.substr(negative ? 1 : 0);
-  if (digits.empty() || !std::ranges::all_of(digits, is_decimal)) return std::nullopt;
+  if (digits.empty() || !std::ranges::all_of(digits, is_digit)) return std::nullopt;
   const auto seconds = static_cast<int64_t>(std::min<uint64_t>(parse_u64(digits).value_or(UINT64_MAX), 1u << 31));
   return negative ? -seconds : seconds;
 }

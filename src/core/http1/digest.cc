@@ -6,6 +6,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/encoding.h"
+#include "core/http1/head.h"
 
 namespace bellwether::http1 {
 namespace {
@@ -18,11 +19,6 @@ struct Parameter {
   std::string name;
   std::string value;
 };
-
-bool is_token(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-         std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
-}
 
 // The parameters of all challenges of a field (RFC 9110 §11.6.1), in their order: `Basic realm="a", Digest realm="b",
 // nonce="c"`. It stops at a malformed one.
@@ -59,7 +55,7 @@ class ChallengeReader {
   }
   std::string token() {
     const std::size_t from = at_;
-    while (at_ < text_.size() && is_token(text_[at_])) ++at_;
+    while (at_ < text_.size() && is_token_char(text_[at_])) ++at_;
     return std::string(text_.substr(from, at_ - from));
   }
   bool quoted(std::string& out) {

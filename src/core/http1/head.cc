@@ -172,8 +172,6 @@ namespace {
 
 constexpr std::string_view kVersion = "HTTP/1.";
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 // Whether the bytes so far can begin a response.
 bool plausible_start(std::string_view input) {
   const std::size_t n = input.size() < kVersion.size() ? input.size() : kVersion.size();

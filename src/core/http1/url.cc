@@ -60,11 +60,9 @@ bool split_authority(std::string_view authority, bool tls, UrlView& out) {
 
 // The size of the scheme before its colon; 0: none.
 std::size_t scheme_size(std::string_view reference) {
-  const auto is_letter = [](char c) { return ascii_lower(c) >= 'a' && ascii_lower(c) <= 'z'; };
   std::size_t size = 0;
   while (size < reference.size() &&
-         (is_letter(reference[size]) ||
-          (size > 0 && std::string_view("0123456789+-.").find(reference[size]) != std::string_view::npos))) {
+         (is_letter(reference[size]) || (size > 0 && is_word_of(reference.substr(size, 1), "+-.")))) {
     ++size;
   }
   return size < reference.size() && reference[size] == ':' ? size : 0;

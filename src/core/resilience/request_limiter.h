@@ -79,7 +79,6 @@ class RequestLimiter {
   // In a window, of one client or node, at the moment.
   double limit(Party party, Operation operation) const;
   double fair_share() const;  // of each client, while the node is stressed
-  std::size_t known() const { return recent_.size(); }
   Duration window() const { return settings_.window; }
 
  private:

@@ -108,10 +108,12 @@ TEST_F(RequestLimiterTest, who_is_quiet_for_long_is_forgotten_and_many_push_out_
   passed(at_seconds(0), kClient, "a", Operation::kSubmit, 1);
   passed(at_seconds(200), kClient, "b", Operation::kSubmit, 1);
   passed(at_seconds(301), kClient, "c", Operation::kSubmit, 1);
-  EXPECT_EQ(limiter_.known(), 2);
-  for (int i = 0; i < 10'000; ++i) passed(at_seconds(302), kClient, std::to_string(i), Operation::kSubmit, 1);
-  EXPECT_EQ(limiter_.known(), 4'096);
-  EXPECT_NEAR(limiter_.fair_share(), 1, 1e-9);
+  EXPECT_NEAR(limiter_.fair_share(), 250, 1e-9) << "of two clients";
+  RequestLimiter small({.clients_most = 5});
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_FALSE(small.refuses(at_seconds(302), kClient, std::to_string(i), Operation::kSubmit, LoadState::kHealthy));
+  }
+  EXPECT_NEAR(small.fair_share(), 100, 1e-9) << "of five clients";
 }
 
 }  // namespace

@@ -230,21 +230,6 @@ std::vector<std::pair<std::string, std::string>> form_fields(std::string_view te
   return fields;
 }
 
-std::string form_encoded(std::string_view text) {
-  static constexpr std::string_view kDigits = "0123456789ABCDEF";
-  std::string out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    const char low = ascii_lower(c);
-    if ((low >= 'a' && low <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_') {
-      out += c;
-    } else {
-      out += {'%', kDigits[byte >> 4U], kDigits[byte & 15U]};
-    }
-  }
-  return out;
-}
-
 task<Result<runtime::Endpoint>> endpoint_of(runtime::Runtime& runtime, std::string at, Cancellation* cancel) {
   const auto colon = at.rfind(':');
   const auto port = colon == std::string::npos ? std::nullopt : parse_u64(std::string_view(at).substr(colon + 1));

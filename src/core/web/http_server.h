@@ -85,8 +85,6 @@ class HttpServer {
 
 // "a=1&b=%2F+2" as names and values, decoded (application/x-www-form-urlencoded); a bad escape stays as it is.
 std::vector<std::pair<std::string, std::string>> form_fields(std::string_view text);
-// A text of any bytes as a value in a URL.
-std::string form_encoded(std::string_view text);
 
 // HOST:PORT, "[::1]:80" and the like, as an endpoint; a host by name is resolved, until `cancel`. kInvalid with an
 // example.

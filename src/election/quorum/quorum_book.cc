@@ -6,26 +6,11 @@
 
 namespace bellwether::quorum {
 
-uint64_t QuorumLedger::persist(Effects& out) {
-  ++record.version;
-  out.push_back(Persist{record});
-  return record.version;
-}
-
 bool QuorumLedger::persisted(Instant now, const Persisted& done, Effects& out) {
-  if (!done.ok) {
+  if (!written(now, done, out)) {
     BW_PROBE("quorum: the record could not be written");
-    if (!failed_) out.push_back(Note{true, "abstains: the record could not be made durable: " + done.why});
-    failed_ = true;
-    again_ = now + patience_;
     held_.clear();
     return false;
-  }
-  durable_ = std::max(durable_, done.version);
-  if (failed_ && durable_ == record.version) {
-    out.push_back(Note{false, "takes part again: the record is durable"});
-    failed_ = false;
-    again_ = Instant::never();
   }
   std::vector<Held> held;
   held.swap(held_);
@@ -39,12 +24,6 @@ bool QuorumLedger::persisted(Instant now, const Persisted& done, Effects& out) {
     }
   }
   return true;
-}
-
-void QuorumLedger::tick(Instant now, Effects& out) {
-  if (now < again_) return;
-  again_ = Instant::never();
-  if (failed_) persist(out);
 }
 
 void QuorumLedger::send(MemberId to, Body body, Effects& out) const {

@@ -12,6 +12,7 @@
 #include "core/base/periodic.h"
 #include "core/base/prng.h"
 #include "core/base/time.h"
+#include "election/durable_record.h"
 #include "election/lease_timing.h"
 #include "election/quorum/quorum_events.h"
 #include "election/quorum/quorum_timing.h"
@@ -20,12 +21,11 @@ namespace bellwether::quorum {
 
 // The record of a member, and its messages. A message that depends on the record (a vote, a promise) waits here until
 // the record is durable: send_when_durable() is the only way to send it.
-class QuorumLedger {
+class QuorumLedger : public election::DurableRecord<Record, Persist, Effects> {
  public:
-  // `life` is named in each message; a write that has failed is tried again after `patience`.
-  QuorumLedger(MemberId self, uint64_t life, Duration patience) : self_(self), life_(life), patience_(patience) {}
+  // `life` is named in each message.
+  QuorumLedger(MemberId self, uint64_t life, Duration patience) : DurableRecord(patience), self_(self), life_(life) {}
 
-  Record record;              // persist() follows each change of it
   uint64_t vote_version = 0;  // of the record that holds the last vote
   bool verified = false;      // no member knows a newer record of this one, or the quiet time is over
 
@@ -34,14 +34,10 @@ class QuorumLedger {
     version_at_start_ = durable_ = found.version;
   }
   uint64_t version_at_start() const { return version_at_start_; }  // of the record
-  uint64_t persist(Effects& out);
   // Sends the messages that wait for this. False: the disk has failed, and they are dropped.
   bool persisted(Instant now, const Persisted& done, Effects& out);
-  void tick(Instant now, Effects& out);
-  Instant wake() const { return again_; }
   bool is_durable() const { return durable_ >= record.version; }
   bool vote_is_durable() const { return durable_ >= vote_version; }
-  bool disk_failed() const { return failed_; }
 
   void send(MemberId to, Body body, Effects& out) const;
   // Sends when version `version` of the record is durable, and drops it when the term has changed by then.
@@ -58,11 +54,7 @@ class QuorumLedger {
 
   MemberId self_;
   uint64_t life_;
-  Duration patience_;
   uint64_t version_at_start_ = 0;
-  uint64_t durable_ = 0;  // version of the record
-  bool failed_ = false;
-  Instant again_ = Instant::never();
   std::vector<Held> held_;
 };
 

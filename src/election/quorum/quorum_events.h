@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/time.h"
+#include "election/durable_record.h"
 #include "election/elector_events.h"
 #include "election/quorum/configuration.h"
 
@@ -123,6 +124,7 @@ struct Message {
 using election::Drain;
 using election::Elected;
 using election::Note;
+using election::Persisted;
 using election::Renewed;
 using election::TermEnded;
 
@@ -140,24 +142,10 @@ struct Record {
 
 // --- events ----------------------------------------------------------------------------------------------------------
 
-struct Start {
-  enum class Found : uint8_t {
-    kRecord,
-    kNew,         // an operator says so: this member was never there before. An empty disk alone does not prove it.
-    kUnreadable,  // torn, foreign, or gone: this member follows, and neither votes nor stands again
-  };
-  Found found = Found::kNew;
-  Record record;
-};
+using Start = election::StartOf<Record>;
 struct Tick {};  // the time of wake() has come
 struct Received {
   Message message;
-};
-// The answer to Persist. Not ok: it may have been written or not; `why` says what failed.
-struct Persisted {
-  uint64_t version = 0;
-  bool ok = true;
-  std::string why;
 };
 enum class Load : uint8_t { kNormal, kElevated, kHigh, kSevere, kCritical };
 // The health of this member, reported at each of its checks.

@@ -5,25 +5,10 @@
 
 namespace bellwether::vote {
 
-uint64_t VoteLedger::persist(Effects& out) {
-  ++record.version;
-  out.push_back(Persist{record});
-  return record.version;
-}
-
 bool VoteLedger::persisted(Instant now, const Persisted& done, Effects& out) {
-  if (!done.ok) {
+  if (!written(now, done, out)) {
     BW_PROBE("vote: the record could not be written");
-    if (!failed_) out.push_back(Note{true, "abstains: the record could not be made durable: " + done.why});
-    failed_ = true;
-    again_ = now + patience_;
     return false;
-  }
-  durable_ = std::max(durable_, done.version);
-  if (failed_ && durable_ == record.version) {
-    out.push_back(Note{false, "takes part again: the record is durable"});
-    failed_ = false;
-    again_ = Instant::never();
   }
   std::vector<Held> held;
   held.swap(held_);
@@ -35,12 +20,6 @@ bool VoteLedger::persisted(Instant now, const Persisted& done, Effects& out) {
     }
   }
   return true;
-}
-
-void VoteLedger::tick(Instant now, Effects& out) {
-  if (now < again_) return;
-  again_ = Instant::never();
-  if (failed_) persist(out);
 }
 
 void VoteLedger::say(NodeId to, Body body, Effects& out) {

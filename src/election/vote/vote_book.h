@@ -12,6 +12,7 @@
 
 #include "core/base/prng.h"
 #include "core/base/time.h"
+#include "election/durable_record.h"
 #include "election/vote/ballot.h"
 #include "election/vote/score.h"
 #include "election/vote/vote_events.h"
@@ -21,22 +22,17 @@ namespace bellwether::vote {
 
 // The record of a node, and its messages. A message that depends on the record (a vote, a promise, the number of this
 // start) waits here until the record is durable.
-class VoteLedger {
+class VoteLedger : public election::DurableRecord<Record, Persist, Effects> {
  public:
-  // `mark` is named in each message; a write that has failed is tried again after `patience`.
-  VoteLedger(NodeId self, uint64_t mark, Duration patience) : self_(self), mark_(mark), patience_(patience) {}
+  // `mark` is named in each message.
+  VoteLedger(NodeId self, uint64_t mark, Duration patience) : DurableRecord(patience), self_(self), mark_(mark) {}
 
-  Record record;  // persist() follows each change of it
   // It has voted in no later one, and promised nothing in one.
   Term last_term() const { return std::max(record.term, record.promised); }
 
-  uint64_t persist(Effects& out);
   // Sends the messages that wait for this. False: the disk has failed.
   bool persisted(Instant now, const Persisted& done, Effects& out);
-  void tick(Instant now, Effects& out);
-  Instant wake() const { return again_; }
   bool is_durable(uint64_t version) const { return durable_ >= version; }
-  bool disk_failed() const { return failed_; }
 
   void say(NodeId to, Body body, Effects& out);  // kNobody: to all
   void say_when_durable(uint64_t version, NodeId to, Body body, Effects& out);
@@ -53,11 +49,7 @@ class VoteLedger {
 
   NodeId self_;
   uint64_t mark_;
-  Duration patience_;
   uint64_t sequence_ = 0;
-  uint64_t durable_ = 0;
-  bool failed_ = false;
-  Instant again_ = Instant::never();
   std::vector<Held> held_;
 };
 

@@ -12,6 +12,7 @@
 #include "core/base/result.h"
 #include "core/base/strong_id.h"
 #include "core/base/time.h"
+#include "election/durable_record.h"
 #include "election/elector_events.h"
 #include "election/epoch.h"
 #include "election/vote/score.h"
@@ -143,6 +144,7 @@ class ReputationBook {
 using election::Drain;
 using election::Elected;
 using election::Note;
+using election::Persisted;
 using election::Renewed;
 using election::TermEnded;
 
@@ -161,24 +163,10 @@ struct Record {
 
 // --- events ----------------------------------------------------------------------------------------------------------
 
-struct Start {
-  enum class Found : uint8_t {
-    kRecord,
-    kNew,         // an operator says so: this node was never there before. An empty disk alone does not prove it.
-    kUnreadable,  // torn, foreign, or gone: this node follows, and neither votes nor stands again
-  };
-  Found found = Found::kNew;
-  Record record;
-};
+using Start = election::StartOf<Record>;
 struct Tick {};  // the time of wake() has come
 struct Received {
   Message message;
-};
-// The answer to Persist. Not ok: perhaps it was written, perhaps not.
-struct Persisted {
-  uint64_t version = 0;
-  bool ok = true;
-  std::string why;
 };
 // The claim of this node: needed before it can stand, and again at each change. The elector recomputes its score.
 struct Measured {

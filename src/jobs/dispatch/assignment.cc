@@ -3,18 +3,14 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/base/bytes.h"
 #include "core/base/encoding.h"
 #include "core/base/enum_names.h"
 
 namespace bellwether::dispatch {
 namespace {
 
-bool is_id(std::string_view text) {
-  const auto good = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
-  };
-  return !text.empty() && text.size() <= kMaxIdBytes && std::all_of(text.begin(), text.end(), good);
-}
+bool is_id(std::string_view text) { return is_word_of(text, "-_", kMaxIdBytes); }
 
 }  // namespace
 

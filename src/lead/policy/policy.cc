@@ -5,6 +5,7 @@
 #include <map>
 #include <vector>
 
+#include "core/base/bytes.h"
 #include "core/base/units.h"
 #include "core/yaml/section.h"
 #include "election/lease_timing.h"
@@ -93,14 +94,6 @@ constexpr std::array<std::string_view, 11> kLoopKeys{"poll_interval", "lock_key"
 constexpr std::array<std::string_view, 2> kReleaseModes{"ttl_hold", "explicit"};
 constexpr Duration kShortestTtl = Duration::millis(100);
 
-bool is_loop_name(std::string_view text) {
-  constexpr std::size_t kLongest = 100;
-  return !text.empty() && text.size() <= kLongest && std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
-           c == '.' || c == ':' || c == '/';
-  });
-}
-
 std::string read_store(const Section& section) {
   const Node* node = section.find("store");
   const auto url = section.text("store");
@@ -143,7 +136,7 @@ std::optional<LoopPolicy> read_loop(const Node& node, Diagnostics& diagnostics) 
   LoopPolicy loop;
   loop.name = node.key;
   loop.place = node.place();
-  if (!is_loop_name(loop.name)) {
+  if (!is_word_of(loop.name, "_-.:/", 100)) {
     diagnostics.add(node.place(), {.message = "a loop cannot have this name",
                                    .found = in_quotes(loop.name),
                                    .expected = "letters, digits and any of _ - . : /, at most 100"});

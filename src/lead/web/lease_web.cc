@@ -423,8 +423,9 @@ task<web::Answer> LeaseWeb::act(web::Request request) {
                           .type = "application/json",
                           .body = json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"};
   }
-  const std::string where = "/?prefix=" + web::form_encoded(value_of(fields, "prefix"));
-  co_return web::Answer{.status = 303, .body = done.outcome + "\n", .fields = {{"Location", where}}};
+  std::string where = "/?prefix=";
+  append_percent_encoded(value_of(fields, "prefix"), where);
+  co_return web::Answer{.status = 303, .body = done.outcome + "\n", .fields = {{"Location", std::move(where)}}};
 }
 
 task<PageAct> LeaseWeb::carry_out(Asked asked) {

@@ -34,16 +34,13 @@ std::string quoted_scalar(std::string_view text) {
 
 // A text as a key or value of a block, in quotes where YAML needs them.
 std::string scalar(std::string_view text) {
-  const auto is_letter = [](char c) { return ascii_lower(c) >= 'a' && ascii_lower(c) <= 'z'; };
-  const auto is_plain = [&](char c) {
-    return is_letter(c) || (c >= '0' && c <= '9') || std::string_view("_./ @?=&;+%~-(),*").find(c) != std::string::npos;
-  };
   std::string_view rest = text;
   if (rest.starts_with("http://")) rest.remove_prefix(7);
   if (rest.starts_with("https://")) rest.remove_prefix(8);
   const bool begins = !text.empty() && (is_letter(text.front()) || text.front() == '/') && text.back() != ' ';
   const bool is_word = std::ranges::any_of(kYamlWords, [text](std::string_view word) { return iequals(text, word); });
-  return begins && !is_word && std::ranges::all_of(rest, is_plain) ? std::string(text) : quoted_scalar(text);
+  const bool is_plain = rest.empty() || is_word_of(rest, "_./ @?=&;+%~-(),*");
+  return begins && !is_word && is_plain ? std::string(text) : quoted_scalar(text);
 }
 
 // One line that no content can leave.
@@ -174,8 +171,7 @@ class ScenarioText {
 std::string step_name(std::string_view text) {
   std::string out;
   for (const char c : text) {
-    const char lower = ascii_lower(c);
-    if ((lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9') || c == '-') {
+    if (is_letter_or_digit(c) || c == '-') {
       out += c;
     } else if (!out.empty() && !out.ends_with('_')) {
       out += '_';

@@ -282,10 +282,7 @@ class PostmanReader {
   // The name in `env` of a variable.
   static std::string name_of(std::string_view key) {
     std::string name;
-    for (const char c : key) {
-      const char lower = ascii_lower(c);
-      name += (lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9') ? c : '_';
-    }
+    for (const char c : key) name += is_letter_or_digit(c) ? c : '_';
     const auto& reserved = scenario::kBuiltinNames;
     const bool is_taken = std::find(reserved.begin(), reserved.end(), name) != reserved.end();
     if (is_taken || !scenario::is_value_name(name)) name.insert(0, "v_");

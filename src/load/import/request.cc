@@ -373,7 +373,7 @@ std::string variable_name(std::string_view name) {
     }
   }
   while (out.ends_with('_')) out.pop_back();
-  if (out.empty() || (out.front() >= '0' && out.front() <= '9')) out.insert(0, "V_");
+  if (out.empty() || is_digit(out.front())) out.insert(0, "V_");
   return out.substr(0, kMaxNameBytes);
 }
 

@@ -206,8 +206,7 @@ class SecretHider {
 bool is_secret(std::string_view name) {
   std::string letters;
   for (const char c : name) {
-    const char lower = ascii_lower(c);
-    if (lower >= 'a' && lower <= 'z') letters += lower;
+    if (is_letter(c)) letters += ascii_lower(c);
   }
   const auto has = [&](std::string_view part) { return letters.find(part) != std::string::npos; };
   if (std::ranges::any_of(kNoSecretParts, has)) return false;

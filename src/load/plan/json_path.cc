@@ -20,10 +20,7 @@ constexpr std::size_t kMaxSegments = 64;
 constexpr int kMaxNested = 32;
 constexpr int64_t kMaxIndex = (int64_t{1} << 53) - 1;
 
-bool is_decimal(char c) { return c >= '0' && c <= '9'; }
-bool begins_name(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || static_cast<unsigned char>(c) >= 0x80;
-}
+bool begins_name(char c) { return is_letter(c) || c == '_' || static_cast<unsigned char>(c) >= 0x80; }
 
 // The type of an operand in a filter (section 2.4.1).
 enum class Type : uint8_t { kValue, kLogical, kNodes };
@@ -133,7 +130,7 @@ class Parser {
     }
     if (!begins_name(peek())) return wrong("a name that begins with a letter or _, or *, is missing");
     const std::size_t begin = at_;
-    while (begins_name(peek()) || is_decimal(peek())) ++at_;
+    while (begins_name(peek()) || is_digit(peek())) ++at_;
     selector.name = text_.substr(begin, at_ - begin);
     return true;
   }
@@ -196,7 +193,7 @@ class Parser {
     const std::size_t begin = at_;
     const bool negative = take("-");
     const std::size_t digits = at_;
-    while (is_decimal(peek())) ++at_;
+    while (is_digit(peek())) ++at_;
     if (at_ == begin) return true;
     const std::string_view text = text_.substr(digits, at_ - digits);
     const auto number = parse_u64(text);
@@ -361,9 +358,9 @@ class Parser {
       out.expression.kind = Kind::kText;
       return quoted(out.expression.text);
     }
-    if (c == '-' || is_decimal(c)) return number(out.expression);
+    if (c == '-' || is_digit(c)) return number(out.expression);
     const std::size_t begin = at_;
-    while ((peek() >= 'a' && peek() <= 'z') || is_decimal(peek()) || peek() == '_') ++at_;
+    while ((peek() >= 'a' && peek() <= 'z') || is_digit(peek()) || peek() == '_') ++at_;
     const std::string_view word = text_.substr(begin, at_ - begin);
     if (peek() == '(') return function(word, begin, out);
     if (word == "true" || word == "false" || word == "null") {
@@ -377,17 +374,17 @@ class Parser {
     const std::size_t begin = at_;
     take("-");
     const std::size_t digits = at_;
-    while (is_decimal(peek())) ++at_;
+    while (is_digit(peek())) ++at_;
     bool good = at_ > digits && (text_[digits] != '0' || at_ == digits + 1);
     if (take(".")) {
       const std::size_t fraction = at_;
-      while (is_decimal(peek())) ++at_;
+      while (is_digit(peek())) ++at_;
       good &= at_ > fraction;
     }
     if (take("e") || take("E")) {
       if (!take("+")) take("-");
       const std::size_t exponent = at_;
-      while (is_decimal(peek())) ++at_;
+      while (is_digit(peek())) ++at_;
       good &= at_ > exponent;
     }
     const auto value = good ? parse_double(text_.substr(begin, at_ - begin)) : std::nullopt;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/base/bytes.h"
 #include "load/scenario/sources.h"
 
 namespace bellwether::plan {
@@ -10,7 +11,7 @@ namespace {
 
 constexpr uint64_t kMaxModuleBytes = 4u << 20;
 
-bool is_word(char c) { return c == '_' || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
+bool is_word(char c) { return is_letter_or_digit(c) || c == '_'; }
 
 // Goes over the text of a script and separates code from texts and comments.
 class Scanner {

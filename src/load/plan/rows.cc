@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/bytes.h"
 #include "core/base/encoding.h"
 
 namespace bellwether::plan {
@@ -34,8 +35,6 @@ CsvEnd read_quoted(std::string_view text, std::size_t& at, char delimiter, CsvFi
 }
 
 constexpr int kMaxDepth = 64;
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // The four digits at `at`, or -1.
 int32_t hex4(std::string_view text, std::size_t at) {

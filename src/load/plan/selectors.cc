@@ -19,13 +19,8 @@ constexpr std::size_t kMaxSelectorBytes = 4096;
 constexpr int64_t kMaxNth = 1'000'000;
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f'; }
-bool begins_identifier(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || static_cast<unsigned char>(c) >= 0x80;
-}
-bool is_name(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
-         static_cast<unsigned char>(c) >= 0x80;
-}
+bool begins_identifier(char c) { return is_letter(c) || c == '_' || static_cast<unsigned char>(c) >= 0x80; }
+bool is_name(char c) { return begins_identifier(c) || is_digit(c) || c == '-'; }
 
 // XPath 1.0 has no escapes: a text with both kinds of quotes is put together.
 std::string quoted(std::string_view text) {

@@ -8,21 +8,6 @@
 
 namespace bellwether::scenario {
 
-namespace {
-
-bool is_letter_or_digit(char c) {
-  const char lower = ascii_lower(c);
-  return (lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9');
-}
-
-bool consists_of(std::string_view text, std::string_view marks) {
-  return !text.empty() && std::ranges::all_of(text, [marks](char c) {
-    return is_letter_or_digit(c) || marks.find(c) != std::string_view::npos;
-  });
-}
-
-}  // namespace
-
 void note_unread(const Node& node, Reading& reading) {
   if (reading.diagnostics.full()) return;
   for (const std::string& word : {node.key, node.text}) {
@@ -266,15 +251,10 @@ std::optional<Text> Section::constant(std::string_view key) const { return read(
 
 std::optional<Text> Section::text(std::string_view key) const { return read(key, Form::kText, read_text); }
 
-bool is_value_name(std::string_view text) {
-  return consists_of(text, "_") && !(text.front() >= '0' && text.front() <= '9');
-}
+bool is_value_name(std::string_view text) { return is_word_of(text, "_") && !is_digit(text.front()); }
 
-bool is_step_name(std::string_view text) {
-  constexpr std::size_t kLongest = 100;
-  return text.size() <= kLongest && consists_of(text, "_-");
-}
+bool is_step_name(std::string_view text) { return is_word_of(text, "_-", 100); }
 
-bool is_http_token(std::string_view text) { return consists_of(text, "!#$%&'*+-.^_`|~"); }
+bool is_http_token(std::string_view text) { return is_word_of(text, "!#$%&'*+-.^_`|~"); }
 
 }  // namespace bellwether::scenario

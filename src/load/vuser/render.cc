@@ -219,9 +219,7 @@ void append_raw(const plan::Piece& piece, Prng& prng, std::string& out) {
 
 // All are valid in JSON and headers; within a URL some characters must be escaped.
 void percent_encode_tail(std::size_t from, std::string& out) {
-  const auto is_plain = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
-  };
+  const auto is_plain = [](char c) { return is_letter_or_digit(c) || c == '-' || c == '.'; };
   std::size_t others = 0;
   for (std::size_t i = from; i < out.size(); ++i) others += !is_plain(out[i]);
   std::size_t read = out.size();

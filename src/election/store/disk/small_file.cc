@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/bytes.h"
 #include "core/base/encoding.h"
 #include "core/base/probe.h"
 #include "core/base/units.h"
@@ -35,9 +36,7 @@ constexpr std::size_t kLongestName = 200;
 constexpr std::size_t kReadable = 40;
 constexpr char kBeforeHash = '~';  // in no plain name, so that no plain key has the name of a hashed one
 
-bool is_plain(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '_';
-}
+bool is_plain(char c) { return is_letter_or_digit(c) || c == '.' || c == '-' || c == '_'; }
 
 bool is_plain_name(std::string_view name) {
   return !name.empty() && name.front() != '.' && name.size() <= kLongestName && std::ranges::all_of(name, &is_plain);

@@ -36,9 +36,7 @@ std::optional<int64_t> parse_decimal(std::string_view text) {
   const std::size_t dot = std::min(text.find('.'), text.size());
   const std::string_view whole = text.substr(0, dot);
   std::string places(text.substr(std::min(dot + 1, text.size())));
-  const auto all_digits = [](std::string_view digits) {
-    return std::ranges::all_of(digits, [](char c) { return c >= '0' && c <= '9'; });
-  };
+  const auto all_digits = [](std::string_view digits) { return std::ranges::all_of(digits, is_digit); };
   if (whole.empty() || whole.size() > 10 || (dot < text.size() && places.empty()) ||
       places.size() > scenario::kMaxDecimalPlaces || !all_digits(whole) || !all_digits(places)) {
     return std::nullopt;

@@ -17,14 +17,8 @@ namespace bellwether::plan {
 namespace {
 
 constexpr std::size_t kMaxExcept = 1'000;
+constexpr std::string_view kHostMarks = ".-_:";  // in names of hosts, beside letters and digits
 constexpr std::string_view kExpected = "http://HOST:PORT, http://USER:PASSWORD@HOST:PORT, none, or environment";
-
-bool is_host(std::string_view host) {
-  return !host.empty() && std::ranges::all_of(host, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' ||
-           c == '_' || c == ':';
-  });
-}
 
 // An error names the problem and quotes nothing, because the text may contain a password.
 Result<Proxy> parse_proxy(std::string_view text) {
@@ -48,7 +42,7 @@ Result<Proxy> parse_proxy(std::string_view text) {
     text.remove_prefix(at + 1);
   }
   const auto place = parse_host_port(text, 0);
-  if (!place || place->port == 0 || !is_host(place->host)) {
+  if (!place || place->port == 0 || !is_word_of(place->host, kHostMarks)) {
     return fail(Errc::kInvalid, "it has no host and port");
   }
   out.host = place->host;
@@ -173,7 +167,7 @@ void apply_tls(const scenario::TlsOptions& step, const scenario::TlsOptions& def
   const std::optional<scenario::Text>& name = step.server_name ? step.server_name : defaults.server_name;
   if (name) {
     out.server_name = name->text;
-    if (name->text.size() > kMaxServerName || !is_host(name->text)) {
+    if (!is_word_of(name->text, kHostMarks, kMaxServerName)) {
       compiling.reading.diagnostics.add(name->mark, {.message = "wrong value of 'server_name'",
                                                      .found = in_quotes(name->text),
                                                      .expected = "the name of a host, such as shop.example"});

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "core/base/bytes.h"
 #include "core/base/encoding.h"
 
 namespace bellwether::plan {
@@ -11,7 +12,7 @@ namespace {
 bool is_json_number(std::string_view text) {
   const auto digits = [&text] {
     std::size_t n = 0;
-    while (n < text.size() && text[n] >= '0' && text[n] <= '9') ++n;
+    while (n < text.size() && is_digit(text[n])) ++n;
     text.remove_prefix(n);
     return n;
   };

@@ -68,12 +68,7 @@ Status check_authority(std::string_view authority, bool continues) {
         "a URL cannot carry a user name or a password; a scenario has the key 'auth' for them: auth: {basic: {user: "
         "NAME, password: SECRET}}; the command line takes --header 'Authorization: …'");
   }
-  const auto is_host_character = [](char c) {
-    const char lower = ascii_lower(c);
-    return (lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9') ||
-           std::string_view("-._~%[]:").find(c) != std::string_view::npos;
-  };
-  if (!std::ranges::all_of(authority, is_host_character)) {
+  if (!authority.empty() && !is_word_of(authority, "-._~%[]:")) {
     return fail(Errc::kInvalid, "'{}' is no host", authority);
   }
   if (continues) return {};
@@ -177,8 +172,7 @@ bool is_host_name(std::string_view text) {
   if (text.ends_with('.')) text.remove_suffix(1);
   std::size_t word = 0;
   for (const char c : text) {
-    const char lower = ascii_lower(c);
-    const bool fits = (lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+    const bool fits = is_letter_or_digit(c) || c == '-' || c == '_';
     if (!fits && (c != '.' || word == 0)) return false;
     word = c == '.' ? 0 : word + 1;
     if (word > 63) return false;
