@@ -204,7 +204,7 @@ class Roles(fleet.Test):
         until("the task", lambda: self.states() == {"done": 1})
         words = self.agent_format("b", "--exit-if-follower")
         watch = self.start("watch", "--via", f"file:{self.fleet}/orchestrator-state.json", "--key", "default",
-                           "--interval", "100ms", "--stale-after", "6s", "--", *words,
+                           "--interval", "100ms", "--stale-after", "16s", "--", *words,
                            environment=self.environment())
         said = product.Reader(watch.stderr)
         said.wait_for("'a' is the leader under epoch 1")

@@ -61,7 +61,7 @@ class EnginePermit : public testing::Test {
   // Within the turn of the loop in which the client's next one is due: it sees its answer before the time.
   void let_it_end() {
     until_ = runtime_->boot_now().ns();
-    ended_at_ = runtime_->now();
+    ended_at_ = runtime_->read_clock();
     const Instant later = runtime_->boot_now() + asleep_;
     while (runtime_->boot_now() < later) {
     }
