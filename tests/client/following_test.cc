@@ -11,7 +11,7 @@ TEST(ClientOnCluster, tells_each_second_and_each_workflow_as_it_ends) {
   const auto client = connect();
   ASSERT_NE(client, nullptr);
   Noting heard;
-  auto job = client->submit(scenario({{"short", 2}, {"long", 6}}), {.id = {}, .seed = 7}, &heard);
+  auto job = client->submit(scenario({{"short", 2}, {"long", 12}}), {.id = {}, .seed = 7}, &heard);
   ASSERT_TRUE(job) << job.error().message;
   EXPECT_NE(client->answered_by(), "");
   // Long before the end, its result is there with all that it has measured.
@@ -33,19 +33,19 @@ TEST(ClientOnCluster, tells_each_second_and_each_workflow_as_it_ends) {
   ASSERT_EQ(heard.workflows[0].steps.size(), 1U);
   EXPECT_EQ(heard.workflows[0].steps[0].requests, 40U);
   EXPECT_EQ(heard.workflows[0].steps[0].service.count, 40U);
-  EXPECT_EQ(heard.workflows[1].figures.iterations, 120U);
+  EXPECT_EQ(heard.workflows[1].figures.iterations, 240U);
   EXPECT_LT(heard.place_of("workflow short"), heard.place_of("status completed"));
 
   EXPECT_EQ(result->verdict, "pass");
   EXPECT_EQ(result->exit_code, 0);
   EXPECT_EQ(result->status.state, JobState::kCompleted);
-  EXPECT_EQ(result->totals.requests, 160U);
+  EXPECT_EQ(result->totals.requests, 280U);
   EXPECT_EQ(result->totals.failed, 0U);
-  EXPECT_EQ(result->totals.service.count, 160U);
+  EXPECT_EQ(result->totals.service.count, 280U);
   EXPECT_LE(result->totals.service.p50, result->totals.service.p99);
   EXPECT_NE(result->json.find("bellwether.result/1"), std::string::npos);
   EXPECT_NE(result->json.find(job->id()), std::string::npos);
-  EXPECT_EQ(requests_of(heard.windows), 160U);
+  EXPECT_EQ(requests_of(heard.windows), 280U);
   EXPECT_EQ(heard.notes.back(), "result pass");
   // One thread, and not this one.
   EXPECT_EQ(heard.threads.size(), 1U);
@@ -193,7 +193,7 @@ TEST(ClientOnCluster, the_same_id_twice_is_one_job) {
 TEST(ClientOnCluster, follows_over_the_death_of_the_manager_that_has_the_job) {
   const auto client = connect();
   Noting heard;
-  auto job = client->submit(scenario({{"w", 12}}), {}, &heard);
+  auto job = client->submit(scenario({{"w", 20}}), {}, &heard);
   ASSERT_TRUE(job) << job.error().message;
   heard.wait_for("window", 2);
   const auto before = job->status();
@@ -203,11 +203,11 @@ TEST(ClientOnCluster, follows_over_the_death_of_the_manager_that_has_the_job) {
   ASSERT_EQ(::kill(known.at(before->manager), SIGKILL), 0);
   const auto result = job->wait();
   ASSERT_TRUE(result) << result.error().message;
-  EXPECT_EQ(result->totals.requests, 240U);
+  EXPECT_EQ(result->totals.requests, 400U);
   EXPECT_EQ(result->losses.size(), 0U);
   EXPECT_NE(result->status.manager, before->manager);
   heard.wait_for("result pass");
-  EXPECT_EQ(requests_of(heard.windows), 240U);
+  EXPECT_EQ(requests_of(heard.windows), 400U);
   std::set<uint64_t> told;
   for (const Window& one : heard.windows) {
     if (one.kind == Window::Kind::kWhole) told.clear();

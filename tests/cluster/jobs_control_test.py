@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What people do with load tests on a cluster: queue them, watch them, stop them, and ask for the same twice."""
 
+import re
 import signal
 
 from lib import jobs, nodes
@@ -13,8 +14,8 @@ class Queue(jobs.Test):
         # The first one runs until all the others were looked at while they wait.
         ids = [cluster.submit(cluster.scenario(seconds=2 if i else 3600), "--id", f"job-{i}") for i in range(4)]
         self.assertEqual(ids, ["job-0", "job-1", "job-2", "job-3"])
-        self.assertEqual([cluster.status(job)["queue_position"] for job in ids], [0, 1, 2, 3])
-        self.assertEqual(cluster.status(ids[3])["why"], "too few of 2 cores are free")
+        until("places in the queue", lambda: [cluster.status(job)["queue_position"] for job in ids] == [0, 1, 2, 3])
+        until("the reason", lambda: cluster.status(ids[3])["why"] == "too few of 2 cores are free")
         code, text = cluster.job("cancel", ids[1], "--why", "second thoughts")
         self.assertEqual(code, 0, text)
         cancelled = cluster.in_state(ids[1], "cancelled")
@@ -94,17 +95,17 @@ class Stopping(jobs.Test):
 
     def test_a_workflow_that_takes_longer_than_its_timeout_is_ended_and_the_rest_goes_on(self):
         cluster, _ = self.at_work(3, workers=2)
-        scenario = cluster.scenario(rate=20, seconds=60, path="/delay/1500ms", timeout="4s", graceful_stop="1m")
+        scenario = cluster.scenario(rate=20, seconds=60, path="/delay/1500ms", timeout="8s", graceful_stop="1m")
         scenario["workflows"]["later"] = {**scenario["workflows"]["w"], "depends": "w"}
         client = cluster.run(scenario)
         result = self.ended(client, 108)
-        self.assertIn("its timeout of 4s is over", result["run"]["reason"])
+        self.assertIn("its timeout of 8s is over", result["run"]["reason"])
         states = {one["name"]: one["status"] for one in result["workflows"]}
         self.assertEqual(states, {"w": "timed_out", "later": "skipped"})
         self.assertEqual(result["lost"], [])
         self.assertGreater(result["totals"]["requests"], 0)
         [event] = cluster.events(client.job, "workflow_timed_out")
-        self.assertEqual(event["detail"], "workflow 'w': its timeout of 4s is over")
+        self.assertEqual(event["detail"], "workflow 'w': its timeout of 8s is over")
         cluster.all_free()
 
     def test_without_a_quorum_a_new_job_is_refused_by_name(self):
@@ -113,9 +114,16 @@ class Stopping(jobs.Test):
             if name != leader:
                 cluster.running[name].kill()
         until("the loss of the quorum", lambda: not cluster.ask(leader, "quorum")["has_quorum"])
-        code, text = cluster.job("submit", cluster.write("lonely.yaml", cluster.scenario(seconds=2)))
-        self.assertEqual(code, 1, text)
-        self.assertRegex(str(text), "Quorum(Unavailable|Timeout|CircuitOpen)")
+        file = cluster.write("lonely.yaml", cluster.scenario(seconds=2))
+        said = []
+
+        def refused():
+            code, text = cluster.job("submit", file)
+            self.assertEqual(code, 1, text)
+            said.append(text)
+            return re.search("Quorum(Unavailable|Timeout|CircuitOpen)", text)
+        # The manager that is left may answer too late on a busy machine.
+        until(lambda: f"a refusal by name: {said}", refused)
 
     def test_ctrl_c_ends_it_gracefully_and_twice_at_once(self):
         cluster, _ = self.at_work(3, workers=2)

@@ -66,12 +66,12 @@ class Files(jobs.Test):
         self.assertEqual(cluster.arrived(), 160)
 
     def test_the_owner_is_killed_while_workers_fetch(self):
-        cluster, owner = self.at_work(3, workers=2)
+        cluster, _ = self.at_work(3, workers=2)
         size = self.rows(cluster, 100)
         cluster.world.set(cluster.voters, ["w1", "w2"], both=False, rate="5MB")
         client = cluster.run(self.scenario(cluster))
         self.partly(cluster, "w1", size)
-        cluster.running[owner].kill()
+        cluster.running[cluster.owner(client)].kill()
         cluster.world.clear()
         result = self.ended(client)
         self.assert_whole(result, 160)

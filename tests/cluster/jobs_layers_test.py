@@ -33,7 +33,7 @@ class Layers(jobs.Test):
         cluster, _ = self.at_work(3, workers=3)
         result = self.ended(cluster.run(self.scenario(cluster)))
         self.assert_all_checked(result, 300)
-        self.assertEqual(jobs.kinds(result), [])
+        self.assertEqual(jobs.kinds_of_load(result), [])
         # What is handed on is not for everybody's eyes.
         self.assertNotIn("token-", str(cluster.status(result["run"]["id"])))
         self.assertNotIn("token-", str(result["events"]))
@@ -53,8 +53,7 @@ class Layers(jobs.Test):
             cluster.running[name].kill()
         until("the first layer has ended", lambda: not cluster.children("w1") and not cluster.children("w2"))
         cluster.start(*cluster.voters)
-        code, result = client.finish(120)
-        self.assertEqual(code, jobs.PASS)
+        result = self.ended(client)
         self.assert_all_checked(result, 360)
 
     def listing(self, cluster, users=60, first=4):
@@ -86,7 +85,7 @@ class Layers(jobs.Test):
 
     def test_a_list_is_whole_although_a_worker_and_the_owner_die(self):
         cluster, _ = self.at_work(3, workers=3)
-        client = cluster.run_for(2, self.listing(cluster, first=10))
+        client = cluster.run_for(2, self.listing(cluster, first=20))
         # One that a starved manager has not heard of for seconds has no assignment.
         cluster.running[next(name for name in ("w2", "w1") if cluster.children(name))].kill()
         until("its assignment's moving", lambda: cluster.events(client.job, "assignment_moved"))

@@ -11,30 +11,32 @@ class Cuts(jobs.Test):
                                            if name != owner))
 
     def test_the_owner_is_cut_off_from_all_and_another_one_goes_on(self):
-        cluster, owner = self.at_work(3, workers=3)
-        client = cluster.run_on_all(2, cluster.scenario(seconds=12))
+        cluster, _ = self.at_work(3, workers=3)
+        client = cluster.run_on_all(2, cluster.scenario(seconds=24))
+        owner = cluster.owner(client)
         cluster.world.cut(owner, [name for name in cluster.names if name != owner])
         self.taken_over_from(cluster, owner)
         until("the end of its ownership", lambda: cluster.said(owner, "job_lost"))
         cluster.world.heal()
         result = self.ended(client)
-        self.assert_whole(result, 720, 12)
+        self.assert_whole(result, 1440, 24)
         self.assertEqual(set(jobs.kinds(result)), {"owner_changed"})
         cluster.all_alive()
         cluster.all_free()
-        self.assertEqual(cluster.arrived(), 720)
+        self.assertEqual(cluster.arrived(), 1440)
 
     def test_the_owner_is_cut_off_from_the_managers_and_still_reaches_the_workers(self):
-        cluster, owner = self.at_work(3, workers=3)
-        client = cluster.run_on_all(2, cluster.scenario(seconds=12))
+        cluster, _ = self.at_work(3, workers=3)
+        client = cluster.run_on_all(2, cluster.scenario(seconds=24))
+        owner = cluster.owner(client)
         cluster.world.cut(owner, [name for name in cluster.voters if name != owner])
         self.taken_over_from(cluster, owner)
         result = self.ended(client)
-        self.assert_whole(result, 720)
+        self.assert_whole(result, 1440)
         self.assertEqual(set(jobs.kinds(result)), {"owner_changed"})
         cluster.world.heal()
         cluster.all_alive()
-        self.assertEqual(cluster.arrived(), 720)
+        self.assertEqual(cluster.arrived(), 1440)
 
     def test_a_worker_that_no_manager_reaches_stops_before_another_one_continues(self):
         cluster, _ = self.at_work(3, workers=3)
@@ -55,14 +57,14 @@ class Cuts(jobs.Test):
 
     def test_the_client_is_cut_off_for_a_while_and_misses_nothing(self):
         cluster, _ = self.at_work(3, workers=2)
-        client = cluster.run_for(2, cluster.scenario(seconds=10))
+        client = cluster.run_for(2, cluster.scenario(seconds=20))
         cluster.world.cut("client", cluster.names)
         until("the end of the load", lambda: not cluster.children("w1") + cluster.children("w2"))
         client.says("no manager answers")
         cluster.world.heal()
         result = self.ended(client)
-        self.assert_whole(result, 600, 10)
-        self.assertEqual(cluster.arrived(), 600)
+        self.assert_whole(result, 1200, 20)
+        self.assertEqual(cluster.arrived(), 1200)
 
 
 class BadLinks(jobs.Test):

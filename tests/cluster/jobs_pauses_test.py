@@ -10,8 +10,9 @@ from lib.world import until
 
 class Nodes(jobs.Test):
     def test_a_manager_that_stood_still_has_lost_the_job_and_counts_nothing_of_it(self):
-        cluster, leader = self.at_work(3, workers=3)
+        cluster, _ = self.at_work(3, workers=3)
         client = cluster.run_on_all(2, cluster.scenario(seconds=20))
+        leader = cluster.owner(client)
         cluster.running[leader].pause()
         rest = [name for name in cluster.voters if name != leader]
         until("another owner", lambda: cluster.said(rest[0], "job_taken_over") + cluster.said(rest[1],
@@ -40,7 +41,7 @@ class Nodes(jobs.Test):
         self.assertEqual(told("died"), [])
         self.assertEqual(code, jobs.PASS)
         self.assert_whole(result, 960)
-        self.assertEqual(jobs.kinds(result), [])
+        self.assertEqual(jobs.kinds_of_load(result), [])
         self.assertEqual(cluster.arrived(), 960)
 
     def test_a_worker_that_was_held_dead_has_made_no_extra_load(self):
@@ -52,7 +53,7 @@ class Nodes(jobs.Test):
         status = cluster.status(client.job)
         cluster.running["w2"].resume()
         result = self.ended(client, jobs.LOST)
-        self.assertEqual(jobs.kinds(status), ["worker_lost", "assignment_moved"])
+        self.assertEqual(jobs.kinds_of_load(status), ["worker_lost", "assignment_moved"])
         [lost] = result["lost"]
         self.assertEqual(round(lost["ratio"], 3), 0.333)
         missing = 2400 - result["totals"]["requests"]
@@ -78,7 +79,7 @@ class Assignments(jobs.Test):
         until("two that move again", lambda: progress() == {"w1": "normal", "w2": "normal"})
         result = self.ended(client)
         self.assert_whole(result, 2700)
-        self.assertEqual(jobs.kinds(result), [])
+        self.assertEqual(jobs.kinds_of_load(result), [])
         self.assertEqual(cluster.arrived(), 2700)
 
 

@@ -11,7 +11,7 @@ EXAMPLE = Path(__file__).parents[2] / "examples/login.lua"
 class Scripts(jobs.Test):
     def test_the_example_does_on_two_workers_what_it_does_on_one_machine(self):
         cluster, _ = self.at_work(1, workers=2)
-        process, out = cluster.follow("run", EXAMPLE, "--set", f"BASE={cluster.url}", "--vus", "4", "--duration", "4s")
+        process, out = cluster.follow("run", EXAMPLE, "--set", f"BASE={cluster.url}", "--vus", "4", "--duration", "10s")
         _, result = jobs.Client(process, out, None).finish()
         self.assertEqual([one["name"] for one in result["generators"]], ["w1", "w2"])
         self.assertEqual(set(result["steps"]), {"shop.login", "shop.list", "shop.pay"})

@@ -61,11 +61,11 @@ class Stored(jobs.Test):
         self.assertEqual(self.listed(cluster), [run])
 
     def test_the_manager_that_has_the_job_is_killed_and_the_run_is_stored_whole(self):
-        cluster, leader = self.at_work(3, workers=3)
+        cluster, _ = self.at_work(3, workers=3)
         client = cluster.run(cluster.scenario(seconds=40, step={"metric": {"sent": 1}}, more={
             "metrics": {"sent": "counter"}}))
         cluster.under_load(client, 2)
-        cluster.running[leader].kill()
+        cluster.running[cluster.owner(client)].kill()
         client.says("continues the job")
         cluster.running["w3"].kill()
         result = self.ended(client, jobs.LOST)

@@ -78,7 +78,7 @@ class Teardown(jobs.Test):
 
     def test_it_goes_on_elsewhere_when_its_worker_dies(self):
         cluster, _ = self.at_work(1, workers=2)
-        client = cluster.run_for(2, self.scenario(cluster, tidy="/delay/10s"))
+        client = cluster.run_for(2, self.scenario(cluster, tidy="/delay/20s"))
         self.tearing_down(cluster, client)
         [name] = until("an assignment of it", lambda: [one for one in ("w1", "w2") if cluster.children(one)])
         cluster.running.pop(name).kill()

@@ -209,7 +209,7 @@ class Flags(Served):
     usual = response(b'{"ok": true}')
 
     def test_method_headers_and_body(self):
-        self.load(self.server.url + "/path?a=b#fragment", "-d", "100ms", "-X", "put", "-b", "some text", "-H",
+        self.load(self.server.url + "/path?a=b#fragment", "-n", "1", "-X", "put", "-b", "some text", "-H",
                   "Content-Type: text/plain", "-H", "X-Empty:", "-H", "User-Agent: me")
         request = self.server.requests[0]
         self.assertEqual((request.method, request.target, request.body), ("PUT", "/path?a=b", b"some text"))
@@ -219,14 +219,14 @@ class Flags(Served):
         self.assertEqual(request.header("host"), f"127.0.0.1:{self.server.port}")
 
     def test_vus_and_duration(self):
-        run = self.load(self.server.url, "--vus", "7", "--duration", "300ms")
+        run = self.load(self.server.url, "--vus", "7", "--duration", "1s")
         self.assertEqual(self.server.connections, 7)
-        self.assertGreaterEqual(run.result["run"]["elapsed_s"], 0.3)
+        self.assertGreaterEqual(run.result["run"]["elapsed_s"], 1)
         self.assertEqual(run.result["workflows"][0]["vus"], {"peak": 7, "allocated": 7})
 
     def test_flags_replace_what_a_scenario_says(self):
         text = f"workflows: {{w: {{vus: 1, duration: 1h, steps: {{s: {{http: {{get: '{self.server.url}'}}}}}}}}}}\n"
-        run = self.load(text, "--vus", "3", "--duration", "200ms")
+        run = self.load(text, "--vus", "3", "--duration", "1s")
         self.assertEqual(run.result["workflows"][0]["vus"]["allocated"], 3)
         self.assertLess(run.result["run"]["elapsed_s"], 100)
 
@@ -236,17 +236,17 @@ class Flags(Served):
         self.assertEqual((len(self.server.requests), run.totals["dropped_iterations"]), (100, 0))
 
     def test_cores_share_the_users(self):
-        run = self.load(self.server.url, "--cores", "3", "--vus", "5", "--duration", "200ms")
+        run = self.load(self.server.url, "--cores", "3", "--vus", "5", "--duration", "1s")
         self.assertEqual(run.result["run"]["generator"]["cores"], 3)
         self.assertEqual(self.server.connections, 5)
 
     def test_more_cores_than_users(self):
-        run = self.load(self.server.url, "--cores", "4", "--vus", "1", "--duration", "200ms")
+        run = self.load(self.server.url, "--cores", "4", "--vus", "1", "-n", "5")
         self.assertEqual(self.server.connections, 1)
         self.assertEqual(run.result["workflows"][0]["vus"]["allocated"], 1)
 
     def test_pin(self):
-        run = self.load(self.server.url, "--pin", "0", "--duration", "200ms")
+        run = self.load(self.server.url, "--pin", "0", "-n", "5")
         self.assertEqual(run.result["run"]["generator"]["cores"], 1)
 
     def test_a_seed_repeats_what_is_random(self):
@@ -261,7 +261,7 @@ class Flags(Served):
         self.assertEqual(len(set(taken[0])), 3)
 
     def test_ui_none_is_silent_until_the_summary(self):
-        run = self.bellwether("run", self.server.url, "--duration", "200ms", "--ui", "none")
+        run = self.bellwether("run", self.server.url, "-n", "5", "--ui", "none")
         self.assertEqual(run.err, "")
         self.assertEqual(len(re.findall("REQUESTS", run.out)), 1)
 
@@ -306,7 +306,7 @@ class Limits(product.Test):
         # A sanitizer needs a descriptor to look at an object's type, and takes it for a wrong one without.
         options = f"suppressions={self.write('suppressions', 'vptr:*')}"
         with Server() as server:
-            run = self.load(server.url, "--vus", "200", "--duration", "300ms", "--ignore-limits",
+            run = self.load(server.url, "--vus", "200", "--duration", "1s", "--ignore-limits",
                             preexec_fn=without_privileges(self.limited(100)), environment={"UBSAN_OPTIONS": options})
             self.assertIn("warning:", run.err)
             self.assertIn("exhausted", run.errors)

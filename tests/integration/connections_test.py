@@ -45,7 +45,7 @@ workflows:
 defaults: {{http: {{base: "{self.server.url}", connections: shared}}}}
 workflows:
   a: {{executor: per-vu-iterations, vus: 1, iterations: 5, steps: {{s: {{http: {{get: /a}}}}}}}}
-  b: {{start_time: 5s, executor: per-vu-iterations, vus: 1, iterations: 5, steps: {{s: {{http: {{get: /b}}}}}}}}
+  b: {{start_time: 8s, executor: per-vu-iterations, vus: 1, iterations: 5, steps: {{s: {{http: {{get: /b}}}}}}}}
 """, "--cores", "1"), 10)
         self.assertEqual(self.server.connections, 1)
 
@@ -108,7 +108,7 @@ workflows:
         self.answers["/a"] = lambda request, connection: over.wait() and response(b"ok")
         run = self.load(f"""\
 defaults: {{http: {{base: "{self.server.url}", connections: 1}}}}
-workflows: {{w: {{vus: 50, duration: 200ms, graceful_stop: 0, steps: {{a: {{http: {{get: /a}}}}}}}}}}
+workflows: {{w: {{vus: 50, duration: 1s, graceful_stop: 0, steps: {{a: {{http: {{get: /a}}}}}}}}}}
 """, "--cores", "1", code=product.ALL_FAILED)
         self.assertEqual(run.errors, {"interrupted": 50})
 
@@ -184,10 +184,10 @@ workflows: {w: {executor: per-vu-iterations, vus: 1, iterations: 1, steps: {a: {
     def test_targets_are_connected_to_only_when_asked(self):
         port = closed_port()
         url = f"http://127.0.0.1:{port}/"
-        self.load(url, "--duration", "100ms", code=product.ALL_FAILED)
-        run = self.bellwether("run", url, "--duration", "100ms", "--check-targets")
+        self.load(url, "-n", "1", code=product.ALL_FAILED)
+        run = self.bellwether("run", url, "-n", "1", "--check-targets")
         self.assert_refused(run, f"http://127.0.0.1:{port} cannot be reached: Connection refused", "--check-targets")
-        self.load(self.server.url, "--duration", "100ms", "--check-targets")
+        self.load(self.server.url, "-n", "1", "--check-targets")
 
     def test_the_check_shakes_hands(self):
         ca = Authority(self.folder)
@@ -195,7 +195,7 @@ workflows: {w: {executor: per-vu-iterations, vus: 1, iterations: 1, steps: {a: {
         with Server(tls=tls_context(self.folder / "its.pem", self.folder / "its.key")) as server:
             run = self.bellwether("run", server.url, "--check-targets")
             self.assert_refused(run, f"{server.url} cannot be reached", "certificate")
-            self.load(server.url, "--duration", "100ms", "--cacert", ca.file, "--check-targets")
+            self.load(server.url, "-n", "1", "--cacert", ca.file, "--check-targets")
 
     def test_contradictions(self):
         run = self.bellwether("run", self.server.url, "--check-targets", "--no-lookup")

@@ -152,7 +152,7 @@ class Control(product.Test):
         folder.mkdir()
         folder.chmod(0o777)
         file = self.folder / "s.yaml"
-        file.write_text(scenario(self.server.url, "vus: 1, duration: 100ms"))
+        file.write_text(scenario(self.server.url, "vus: 1, iterations: 1"))
         run = self.bellwether("run", file, "--ui", "none", environment=self.here)
         self.assertEqual(run.code, 0, run)
         self.assertIn("cannot control this run", run.err)

@@ -12,9 +12,7 @@ from lib.server import Server, closed_port, response
 WORKFLOW = """\
   {name}:
     vus: 1
-    duration: 600ms
-    pacing: 60ms
-    graceful_stop: 20s
+    iterations: 3
     steps:
       bad:
         http: {{{method}: /{name}, timeout: {timeout}, body_max: 1MiB, compressed: true}}
@@ -69,7 +67,7 @@ class FailingTarget(product.Test):
 
     def test_bodies_that_nobody_looks_at_are_not_decoded(self):
         server = self.serve({name: answer for name, (answer, _) in FAULTS.items()})
-        run = self.load(f"{server.url}/gzip-bomb", "-d", "200ms")
+        run = self.load(f"{server.url}/gzip-bomb", "-n", "5")
         self.assertEqual(run.totals["failed"], 0)
 
     def test_a_flood_starves_nobody(self):
@@ -79,10 +77,10 @@ class FailingTarget(product.Test):
         run = self.load(f"""\
 defaults: {{http: {{base: "{server.url}"}}}}
 workflows:
-  flood: {{executor: per-vu-iterations, vus: 3, iterations: 2, steps: {{get: {{http: {{get: /flood, timeout: 1s}}}}}}}}
-  calm: {{vus: 1, duration: 2s, pacing: 60ms, steps: {{get: {{http: {{get: /good}}}}}}}}
+  flood: {{executor: per-vu-iterations, vus: 3, iterations: 10, steps: {{get: {{http: {{get: /flood, timeout: 1s}}}}}}}}
+  calm: {{vus: 1, duration: 10s, pacing: 60ms, steps: {{get: {{http: {{get: /good}}}}}}}}
 """, "--cores", "1")
-        self.assertEqual(run.result["steps"]["flood.get"]["errors"], {"timeout": 6})
+        self.assertEqual(run.result["steps"]["flood.get"]["errors"], {"timeout": 30})
         self.assertEqual(run.result["steps"]["calm.get"]["errors"], {})
         self.assertGreater(run.result["steps"]["calm.get"]["count"], 3)
 
@@ -132,22 +130,22 @@ class DeadTarget(product.Test):
                         code=product.ALL_FAILED)
         # After 0, 10, 30, 70, 150, 310 and 630 ms.
         self.assertLessEqual(run.totals["requests"], 3 * 7)
-        self.assertGreater(run.totals["requests"], 3)
+        self.assertGreaterEqual(run.totals["requests"], 3)
 
     def test_nobody_listens(self):
-        run = self.load(f"http://127.0.0.1:{closed_port()}/", "--duration", "200ms", code=product.ALL_FAILED)
+        run = self.load(f"http://127.0.0.1:{closed_port()}/", "-n", "2", code=product.ALL_FAILED)
         self.assertEqual(set(run.errors), {"connect_refused"})
         self.assertIn("is the target listening", run.out)
         self.assertIn("every request failed", run.result["run"]["reason"])
         self.assertEqual(run.result["run"]["verdict"], "fail")
 
     def test_a_name_that_does_not_exist(self):
-        run = self.load("http://no-such-host.invalid/", "--duration", "200ms", "--no-lookup", code=product.ALL_FAILED)
+        run = self.load("http://no-such-host.invalid/", "-n", "2", "--no-lookup", code=product.ALL_FAILED)
         self.assertEqual(set(run.errors), {"dns"})
 
     def test_reset_when_it_connects(self):
         with Server(on_accept=lambda connection: connection.reset()) as server:
-            run = self.load(server.url, "--duration", "200ms", code=product.ALL_FAILED)
+            run = self.load(server.url, "-n", "2", code=product.ALL_FAILED)
         self.assertLessEqual(set(run.errors), {"connect_reset", "reset", "send"})
 
     def test_no_answer_to_the_connection(self):
@@ -156,7 +154,7 @@ class DeadTarget(product.Test):
                 waiting = crowd.enter_context(socket.socket())
                 waiting.setblocking(False)
                 waiting.connect_ex(listener.getsockname())
-            run = self.load("workflows:\n  w:\n    vus: 2\n    duration: 100ms\n    steps: {s: {http: {get: "
+            run = self.load("workflows:\n  w:\n    vus: 2\n    iterations: 2\n    steps: {s: {http: {get: "
                             f"'http://127.0.0.1:{listener.getsockname()[1]}/', connect_timeout: 200ms}}}}}}\n",
                             code=product.ALL_FAILED)
         self.assertEqual(run.errors, {"connect_timeout": 2})
@@ -168,7 +166,7 @@ class DeadTarget(product.Test):
             connection.send(response(b"this is plain HTTP", status="400 Bad Request"))
 
         with Server(on_accept=refuse) as server:
-            run = self.load(server.url.replace("http:", "https:"), "--duration", "200ms", code=product.ALL_FAILED)
+            run = self.load(server.url.replace("http:", "https:"), "-n", "2", code=product.ALL_FAILED)
         self.assertEqual(set(run.errors), {"tls"})
 
     def test_a_target_that_ails_for_a_while(self):
@@ -188,7 +186,7 @@ class Statuses(product.Test):
             steps = "".join(f"      s{code}: {{http: {{get: /{code}, redirects: 0}}}}\n"
                             for code in (200, 204, 301, 404, 418, 500, 503, 599))
             text = f"defaults: {{http: {{base: '{server.url}'}}}}\nworkflows:\n  w:\n    vus: 1\n" \
-                   f"    duration: 100ms\n    pacing: 20ms\n    steps:\n{steps}" \
+                   f"    iterations: 2\n    steps:\n{steps}" \
                    "      allowed: {http: {get: /404}, check: {status: 404}}\n"
             run = self.load(text)
         for code in (200, 204, 301, 404, 418, 500, 503, 599):
@@ -200,7 +198,7 @@ class Statuses(product.Test):
 
     def test_all_statuses_bad_is_a_failed_run(self):
         with Server(lambda request, connection: response(b"no", status="503 No")) as server:
-            run = self.load(server.url, "-d", "200ms", code=product.ALL_FAILED)
+            run = self.load(server.url, "-n", "2", code=product.ALL_FAILED)
         self.assertEqual(run.statuses, {503: run.totals["requests"]})
         self.assertEqual(run.errors, {})
 

@@ -24,7 +24,7 @@ class Test(product.Test):
 
 class NipLe(Test):
     def join(self, id, *more):
-        return self.begin("nip_le", "--dir", self.folder / "locks", "--key", "k", "--refresh", "2", "--id", id, *more)
+        return self.begin("nip_le", "--dir", self.folder / "locks", "--key", "k", "--refresh", "5", "--id", id, *more)
 
     @property
     def claim(self):
@@ -97,7 +97,7 @@ class ClientGo(Test):
 
     def join(self, id, *more):
         return self.begin("client_go", "--server", self.kubernetes.url, "--name", "job", "--id", id,
-                          "--lease-duration", "5", "--renew-deadline", "4", "--retry-period", "0.2", *more)
+                          "--lease-duration", "9", "--renew-deadline", "7", "--retry-period", "0.2", *more)
 
     @property
     def spec(self):
@@ -108,7 +108,7 @@ class ClientGo(Test):
         self.assertEqual(first.wait_for("leader")[1], ["0"])
         second = self.join("second")
         self.assertEqual(second.wait_for("saw")[1], ["first"])
-        self.assertEqual((self.spec["holderIdentity"], self.spec["leaseDurationSeconds"]), ("first", 5))
+        self.assertEqual((self.spec["holderIdentity"], self.spec["leaseDurationSeconds"]), ("first", 9))
         renewed = self.spec["renewTime"]
         until("a renewal", lambda: self.spec["renewTime"] > renewed)
         first.crash()
@@ -149,7 +149,7 @@ class OpenCode(Test):
         self.file = self.folder / "memory" / "orchestrator-state.json"
 
     def join(self, id, *more):
-        return self.begin("opencode", "--file", self.file, "--id", id, "--ttl-ms", "4000", "--heartbeat-ms", "300",
+        return self.begin("opencode", "--file", self.file, "--id", id, "--ttl-ms", "9000", "--heartbeat-ms", "300",
                           *more)
 
     @property
@@ -171,7 +171,7 @@ class OpenCode(Test):
         first.crash()
         self.assertEqual(second.wait_for("leader")[1], ["2"])
         self.assertEqual((self.lease["leader_id"], self.lease["leader_epoch"], self.lease["ttl_ms"]),
-                         ("second", 2, 4000))
+                         ("second", 2, 9000))
         self.assertRegex(self.lease["last_heartbeat"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
 
     def test_its_weaknesses(self):

@@ -14,14 +14,14 @@ from lib.daemon import until
 from lib.foreign import Foreign
 
 CANDIDATES = 64
-REFRESH_S = 3
+REFRESH_S = 5
 KILLING = float(os.environ.get("BW_LOCK_SECONDS", 6))
 
 
 class BesideNipLe(leading.Test):
     """The product and a foreign program share one key, in both orders."""
 
-    default_ttl = "4s"  # less than the age at which the other program takes a claim away: two refreshes
+    default_ttl = "8s"  # less than the age at which the other program takes a claim away: two refreshes
 
     @property
     def nip_le(self):

@@ -17,7 +17,7 @@ from lib.kubeconfig import kubeconfig
 from lib.kubernetes import Kubernetes
 
 ROUNDS = int(os.environ.get("BW_RACE_ROUNDS", "8"))
-LEASE = 4  # s
+LEASE = 6  # s
 
 
 class Ours:

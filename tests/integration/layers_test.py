@@ -4,21 +4,21 @@
 import json
 import signal
 import threading
-import time
 from pathlib import Path
 
 from lib import product
-from lib.product import PATIENCE
+from lib.daemon import PATIENCE, until
 from lib.server import Served, response
 
 
-def scenario(url, auth="", browse="", token="${login.json.$.token}"):
+FEW = "executor: per-vu-iterations\n    iterations: 4"
+
+
+def scenario(url, auth=FEW, token="${login.json.$.token}"):
     return f"""\
 workflows:
   auth:
     vus: 2
-    duration: 400ms
-    pacing: 50ms
     {auth}
     steps: {{login: {{http: {{post: "{url}/login", json: {{user: "u${{vu}}"}}}}}}}}
     provide: {{browse: {{token: "{token}"}}}}
@@ -26,9 +26,7 @@ workflows:
     depends: [auth]
     use: {{auth: [token]}}
     vus: 2
-    duration: 300ms
-    pacing: 20ms
-    {browse}
+    {FEW}
     steps:
       list: {{http: {{get: "{url}/items", headers: {{Authorization: "Bearer ${{token}}"}}}}, check: {{status: 200}}}}
 """
@@ -112,16 +110,14 @@ class Layers(Served):
 workflows:
   auth:
     vus: {users}
-    duration: 400ms
-    pacing: 200ms
+    {FEW}
     steps: {{login: {{http: {{post: "{url}/login", json: {{user: "u${{vu}}"}}}}}}}}
     provide: {{browse: {{tokens: {{value: "u${{vu}} {token}", collect: all}}}}}}
   browse:
     depends: [auth]
     use: {{auth: [tokens]}}
     {browse}
-    duration: 300ms
-    pacing: 100ms
+    {FEW}
     steps:
       list: {{http: {{post: "{url}/items/${{vu}}", body: '{user}'}}}}
 """
@@ -151,7 +147,7 @@ workflows:
         self.assertEqual(self.sent(), {vu: {expected[(vu - 1) % 4]} for vu in range(1, 8)})
 
     def test_layers_of_one_seed_draw_different_random_values(self):
-        one = '{vus: 1, duration: 100ms, pacing: 50ms, steps: {s: {http: {get: "%s/%s/${random(1, 1000000000)}"}}}%s}'
+        one = '{vus: 1, iterations: 2, steps: {s: {http: {get: "%s/%s/${random(1, 1000000000)}"}}}%s}'
         url = self.server.url
         text = f"workflows:\n  a: {one % (url, 'a', '')}\n  b: {one % (url, 'b', ', depends: [a]')}\n"
 
@@ -206,8 +202,7 @@ workflows:
         self.blocked = threading.Event()
         self.addCleanup(self.blocked.set)
         run = self.start("run", self.named(text), "--ui", "none", "--cores", "4")
-        while not self.asked("/a") or not self.asked("/b"):
-            time.sleep(0.01)
+        until("requests of both", lambda: self.asked("/a") and self.asked("/b"))
         names = [(task / "comm").read_text() for task in Path(f"/proc/{run.pid}/task").iterdir()]
         self.blocked.set()
         self.assertEqual(self.finish(run).code, product.PASS)
@@ -231,11 +226,10 @@ workflows:
         self.assertNotIn(" then ", without.out)
 
     def test_what_comes_after_an_end_before_time_is_skipped(self):
-        file = self.write("s.yaml", scenario(self.server.url, auth="graceful_stop: 1s").replace("400ms", "60s"))
+        file = self.write("s.yaml", scenario(self.server.url, auth="duration: 1h\n    graceful_stop: 1s"))
         out = self.folder / "result.json"
         run = self.start("run", file, "--out", f"json={out}", "--ui", "none")
-        while not self.asked("/login"):
-            time.sleep(0.01)
+        until("a request", lambda: self.asked("/login"))
         run.send_signal(signal.SIGINT)
         ended = self.finish(run, out)
         self.assertEqual(ended.code, product.SIGNAL)

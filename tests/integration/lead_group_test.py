@@ -186,7 +186,7 @@ class Behaviours:
         # Moves for a moment and then hangs, deaf, the first time anywhere; later it moves for ever.
         work = ("trap '' TERM; if mkdir first 2>/dev/null; then n=3; else n=1000000; fi; "
                 "while [ $n -gt 0 ]; do n=$((n-1)); echo . >&$BELLWETHER_PROGRESS_FD; sleep 0.1; done; sleep 1000")
-        members = self.members("--progress-within", "3s", command=["sh", "-c", work])
+        members = self.members("--progress-within", "8s", command=["sh", "-c", work])
         leader, epoch = self.leader(members)
         leader.wait_for("deposed", text="no sign of life", seconds=PATIENCE)
         successor, _ = self.leader(members, epoch)
@@ -196,7 +196,7 @@ class Behaviours:
         self.group("a")
         work = ("if mkdir first 2>/dev/null; then sleep 1000; fi; "
                 "while :; do echo . >&$BELLWETHER_PROGRESS_FD; sleep 0.1; done")
-        alone = self.member("a", "--progress-within", "3s", command=["sh", "-c", work])
+        alone = self.member("a", "--progress-within", "8s", command=["sh", "-c", work])
         _, epoch = self.leader([alone])
         alone.wait_for("deposed", seconds=PATIENCE)
         self.leader([alone], epoch)

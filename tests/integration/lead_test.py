@@ -242,10 +242,10 @@ class Signals(leading.Test):
         self.assertTrue(waiting[0].runs())
 
     def test_the_key_is_kept_and_renewed_while_a_command_winds_up(self):
-        slow = "trap 'sleep 7; echo done | tee order; exit 6' TERM; echo ready; while :; do sleep 0.01; done"
-        first = self.lead(command=["sh", "-c", slow], ttl="6s")
+        slow = "trap 'sleep 10; echo done | tee order; exit 6' TERM; echo ready; while :; do sleep 0.01; done"
+        first = self.lead(command=["sh", "-c", slow], ttl="9s")
         first.says("ready")
-        second = self.lead(command=["sh", "-c", "echo next >>order"], ttl="6s")
+        second = self.lead(command=["sh", "-c", "echo next >>order"], ttl="9s")
         first.signal(signal.SIGTERM)
         self.assertEqual((first.wait(), first.out), (6, "ready\ndone\n"))
         self.assertEqual(second.wait(), 0)
@@ -385,7 +385,7 @@ class Health(leading.Test):
     def test_work_that_stops_to_report(self):
         script = ('i=0; while [ $i -lt 20 ]; do i=$((i + 1)); eval "echo x >&$BELLWETHER_PROGRESS_FD"; sleep 0.05; '
                   'done; echo silent; sleep 1000')
-        first = self.lead("--progress-within", "3s", command=["bash", "-c", script])
+        first = self.lead("--progress-within", "8s", command=["bash", "-c", script])
         first.says("silent")
         self.assertEqual(first.all("deposed"), [])
         self.given_up(first, "work")

@@ -10,7 +10,7 @@ from lib.foreign import Foreign
 
 
 class BesideOthers(leading.Test):
-    default_ttl = "3s"
+    default_ttl = "9s"
 
     def setUp(self):
         super().setUp()
@@ -19,7 +19,7 @@ class BesideOthers(leading.Test):
         self.via = f"file:{self.file}"
 
     def join(self, id, *more):
-        program = Foreign("opencode", "--file", self.file, "--id", id, "--ttl-ms", "4000", "--heartbeat-ms", "200",
+        program = Foreign("opencode", "--file", self.file, "--id", id, "--ttl-ms", "9000", "--heartbeat-ms", "200",
                           *more)
         self.addCleanup(program.__exit__)
         return program
@@ -44,7 +44,7 @@ class BesideOthers(leading.Test):
         foreign.crash()
         self.assertEqual(int(ours.elected()["epoch"]), 2)
         lease = self.lease()
-        self.assertEqual((lease["leader_id"], lease["leader_epoch"], lease["ttl_ms"]), ("ours", 2, 3000))
+        self.assertEqual((lease["leader_id"], lease["leader_epoch"], lease["ttl_ms"]), ("ours", 2, 9000))
         second = self.join("second")
         self.assertEqual(second.wait_for("follower")[1], ["2"])
         ours.signal(signal.SIGTERM)

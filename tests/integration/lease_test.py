@@ -14,7 +14,7 @@ class Lease(product.Test):
         self.via = f"flock:{self.folder}/locks"
 
     def lead(self, key, name, *arguments):
-        return self.start("lead", "--via", self.via, "--key", key, "--id", name, "--ttl", "6s", *arguments, "--",
+        return self.start("lead", "--via", self.via, "--key", key, "--id", name, "--ttl", "9s", *arguments, "--",
                           "sleep", "1000")
 
     def lease(self, *arguments, code=0):
@@ -33,8 +33,8 @@ class Lease(product.Test):
         self.lead("orders", "a")
         self.until_held_by("orders", "a")
         one = self.shown("orders")
-        self.assertEqual((one["epoch"], one["lease_ms"], one["held"]), (1, 6000, True))
-        self.assertLessEqual(one["left_ms"], 6000)
+        self.assertEqual((one["epoch"], one["lease_ms"], one["held"]), (1, 9000, True))
+        self.assertLessEqual(one["left_ms"], 9000)
         self.assertRegex(self.lease("list").out, r"orders +a +1 .*? [\d.]+m?s ")
         text = self.lease("show", "orders").out
         for word in ("holder", "a", "epoch", "valid for", "of a lease of"):
@@ -67,7 +67,7 @@ class Lease(product.Test):
         self.lead("k", "a")
         self.until_held_by("k", "a")
         run = self.lease("transfer", "k", "--to", "typo", "--wait", "100s", code=1)
-        self.assertIn("a has stopped leading; the key has no leader and waits for 'typo' for at most 6s", run.out)
+        self.assertIn("a has stopped leading; the key has no leader and waits for 'typo' for at most 9s", run.out)
         self.assertIn("no candidate named 'typo' took the key: check the name", run.err)
         self.assertIn("now held by a, epoch 2", run.out, "after its lease, any candidate may take it")
 
@@ -130,11 +130,11 @@ class LeaseInRedis(product.Test):
         start_all(redis)
         self.addCleanup(redis.stop)
         arguments = ("--via", redis.url)
-        self.start("lead", *arguments, "--key", "k", "--id", "a", "--ttl", "6s", "--trust-empty", "--", "sleep", "1000")
+        self.start("lead", *arguments, "--key", "k", "--id", "a", "--ttl", "9s", "--trust-empty", "--", "sleep", "1000")
         shown = lambda: json.loads(self.bellwether("lease", "show", "k", *arguments, "--json").out or "{}")
         until("a holds k", lambda: shown().get("holder") == "a")
         epoch = shown()["epoch"]
-        self.start("lead", *arguments, "--key", "k", "--id", "b", "--ttl", "6s", "--trust-empty", "--", "sleep", "1000")
+        self.start("lead", *arguments, "--key", "k", "--id", "b", "--ttl", "9s", "--trust-empty", "--", "sleep", "1000")
         run = self.bellwether("lease", "transfer", "k", "--to", "b", *arguments, "--wait", "100s")
         self.assertEqual(run.code, 0, run)
         self.assertGreater(shown()["epoch"], epoch)
@@ -263,7 +263,7 @@ class Repair(product.Test):
 
     def test_a_key_that_is_held_is_left_alone(self):
         via = f"flock:{self.folder}/locks"
-        self.start("lead", "--via", via, "--key", "k", "--id", "a", "--ttl", "6s", "--", "sleep", "1000",
+        self.start("lead", "--via", via, "--key", "k", "--id", "a", "--ttl", "9s", "--", "sleep", "1000",
                    environment=self.state)
         shown = lambda: self.bellwether("lease", "show", "k", "--via", via).code == 0
         until("a holder", shown)
@@ -289,7 +289,7 @@ class Repair(product.Test):
         self.start("loops", "run", self.write("p.yaml", f"""
 store: {redis.url}
 leader_election:
-  r: {{poll_interval: 300ms, lock_key: k, lock_ttl: 3s, renew_every: 500ms, release_mode: ttl_hold, command: "true"}}
+  r: {{poll_interval: 300ms, lock_key: k, lock_ttl: 9s, renew_every: 500ms, release_mode: ttl_hold, command: "true"}}
 """), "--id", "a", "--trust-empty", environment=self.state)
         until("a holder", lambda: redis.cli("GET", "k").strip() != "")
         self.assertIn("is held by a", self.repair(redis.url, "--yes", code=1).err)

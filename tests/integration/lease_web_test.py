@@ -21,7 +21,7 @@ class Page(product.Test):
         self.audit = self.folder / "audit"
 
     def lead(self, key, name, *arguments):
-        process = self.start("lead", "--via", self.via, "--key", key, "--id", name, "--ttl", "6s", *arguments, "--",
+        process = self.start("lead", "--via", self.via, "--key", key, "--id", name, "--ttl", "9s", *arguments, "--",
                              "sleep", "1000")
         until(f"{name} stands for {key}", lambda: name in self.words(key))
         return process
@@ -78,7 +78,7 @@ class Acts(Page):
             self.assertIn(word, page)
         self.assertIn("default-src 'none'", headers["Content-Security-Policy"])
         one = self.leases()["orders"]
-        self.assertEqual((one["holder"], one["epoch"], one["held"], one["lease_ms"]), ("a<b>", 1, True, 6000))
+        self.assertEqual((one["holder"], one["epoch"], one["held"], one["lease_ms"]), ("a<b>", 1, True, 9000))
         self.assertEqual(self.ask("GET", "/?prefix=x")[2].count("orders"), 0)
         self.assertEqual(self.ask("GET", "/nothing")[0], 404)
         self.process.terminate()
@@ -86,7 +86,7 @@ class Acts(Page):
 
     def test_a_transfer_goes_to_the_one_who_is_named(self):
         self.lead("k", "a")
-        self.start("lead", "--via", self.via, "--key", "k", "--id", "b", "--ttl", "6s", "--", "sleep", "1000")
+        self.start("lead", "--via", self.via, "--key", "k", "--id", "b", "--ttl", "9s", "--", "sleep", "1000")
         self.serve()
         self.assertEqual(self.post(self.form("k", "transfer"), {"by": "ops"})[0], 400, "to nobody")
         status, _, text = self.post(self.form("k", "transfer"), {"by": "ops", "to": "b"})

@@ -83,7 +83,7 @@ class LocalCluster(local_nodes.Test):
         (self.dir / "w1.yaml").unlink()
         os.mkfifo(self.dir / "w1.yaml")  # the next one waits for its settings, for ever
         os.kill(pids["w1"], signal.SIGKILL)
-        run = self.up("--timeout", "3s", code=NO)
+        run = self.up("--timeout", "10s", code=NO)
         self.assertRegex(run.err, "'w1' does not answer yet|1 of 2 nodes")
         self.assertEqual(processes_of(self.dir), [pids["m1"]])
         (self.dir / "w1.yaml").unlink()

@@ -43,7 +43,7 @@ class WorkflowTimeout(Net):
         run = self.load(f"""\
 defaults: {{http: {{base: '{self.server.url}'}}}}
 workflows:
-  hangs: {{vus: 2, duration: 1h, timeout: 500ms, steps: {{s: {{http: {{get: /hangs}}}}}}}}
+  hangs: {{vus: 2, duration: 1h, timeout: 2s, steps: {{s: {{http: {{get: /hangs}}}}}}}}
   works: {{vus: 1, iterations: 5, pacing: 0, steps: {{s: {{http: {{get: /works}}}}}}}}
   later: {{depends: hangs, vus: 1, iterations: 1, steps: {{s: {{http: {{get: /later}}}}}}}}
   after: {{depends: works, vus: 1, iterations: 1, steps: {{s: {{http: {{get: /after}}}}}}}}
@@ -53,8 +53,8 @@ teardown: {{steps: {{s: {{http: {{get: /tidy}}}}}}}}
                                                  "after": "completed", "teardown": "completed"})
         self.assertEqual(run.result["workflows"][2]["skipped_because"], "'hangs' is timed_out")
         self.assertEqual(run.errors, {"interrupted": 2})
-        self.assertEqual(self.events(run), [("workflow_timed_out", "workflow 'hangs': its timeout of 500ms is over")])
-        self.assertIn("workflow 'hangs': its timeout of 500ms is over", run.result["run"]["reason"])
+        self.assertEqual(self.events(run), [("workflow_timed_out", "workflow 'hangs': its timeout of 2s is over")])
+        self.assertIn("workflow 'hangs': its timeout of 2s is over", run.result["run"]["reason"])
         self.assertEqual(run.result["run"]["verdict"], "aborted")
         paths = [request.path for request in self.server.requests]
         self.assertEqual((paths.count("/works"), paths.count("/after"), paths.count("/later")), (5, 1, 0))

@@ -39,10 +39,10 @@ thresholds:
     def job(self, *words):
         return self.bellwether("job", *words, "--cluster", self.dir)
 
-    def lose(self, owner_dies):
+    def lose(self, owner_dies, wait="15s"):
         """Runs a job, and kills two managers in it: the job, the addresses of the dead, and the finished run."""
         out = self.folder / "result.json"
-        process = self.start("run", self.scenario, "--cluster", self.dir, "--quorum-wait", "15s", "--ui", "ci", "--out",
+        process = self.start("run", self.scenario, "--cluster", self.dir, "--quorum-wait", wait, "--ui", "ci", "--out",
                              f"json={out}", "--out", f"junit={self.folder}/junit.xml", "--out",
                              f"html={self.folder}/report.html")
         lines = product.Reader(process.stderr)
@@ -80,7 +80,8 @@ thresholds:
         self.assertEqual([one["status"] for one in result["workflows"]], ["unconfirmed"])
         self.assertEqual({one["state"] for one in result["generators"]}, {"unconfirmed"})
         # All that it was told before, and no more than was planned.
-        self.assertIn(result["totals"]["requests"], range(20, REQUESTS))
+        told = [int(total.replace(",", "")) for total in re.findall(r"\(([\d,]+) total\)", "".join(lines.lines))]
+        self.assertTrue(max(told) <= result["totals"]["requests"] < REQUESTS, (told, result["totals"]))
         errors = xml.parse(self.folder / "junit.xml").findall(".//error")
         self.assertEqual([one.get("type") for one in errors], ["verdict", "thresholds"])
         self.assertIn("unconfirmed: ", errors[0].get("message"))
@@ -118,11 +119,13 @@ thresholds:
         self.ended(*self.lose(owner_dies=False))
 
     def test_managers_that_come_back_in_time_confirm_the_result(self):
-        job, _, process, lines, out = self.lose(owner_dies=True)
+        # Longer than a busy machine takes to start them again.
+        job, _, process, lines, out = self.lose(owner_dies=True, wait="1h")
         lines.wait_for(NO_CONTACT)
         self.up()
         lines.wait_for("the managers answer again")
-        self.assertEqual(process.wait(product.PATIENCE), product.PASS, job)
+        code = process.wait(product.PATIENCE)
+        self.assertEqual(code, product.PASS, process.stdout.read())
         result = json.loads(out.read_text(encoding="utf-8"))
         self.assertEqual(result["totals"]["requests"], REQUESTS)
         self.assertEqual(self.stored(), (job, "pass", product.PASS))

@@ -10,7 +10,7 @@ from pathlib import Path
 from lib import product
 from lib.server import Served, Server, response
 
-SLOW_S = 4
+SLOW_S = 7
 ONCE = "executor: per-vu-iterations"
 
 

@@ -16,7 +16,7 @@ class Results(product.Test):
         self.store = self.folder / "data/bellwether/results.db"
 
     def run_short(self, *arguments, **more):
-        return self.bellwether("run", self.server.url, "--vus", 2, "--duration", "300ms", "--ui", "none", *arguments,
+        return self.bellwether("run", self.server.url, "--vus", 2, "--duration", "1s", "--ui", "none", *arguments,
                                **more)
 
     def results(self, *arguments, code=0):

@@ -116,7 +116,7 @@ workflows:
     def test_an_open_model(self):
         for kind in ("lognormal", "humps", "stalls"):
             with self.subTest(kind):
-                self.compare(kind, f"rate: {RATE}/s\n    vus: 100")
+                self.compare(kind, f"rate: {RATE}/s\n    vus: {2 * RATE}")
 
 
 if __name__ == "__main__":

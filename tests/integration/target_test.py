@@ -72,7 +72,7 @@ class Examples(TargetTest):
             with self.subTest(example.name):
                 # Without its values, the second workflow of layers.yaml does not begin.
                 code = product.ABORT if example.name == "layers.yaml" else product.THRESHOLDS
-                run = self.load(example, "--set", "BASE=http://127.0.0.1:1", "--duration", "200ms", code=code)
+                run = self.load(example, "--set", "BASE=http://127.0.0.1:1", "--duration", "1s", code=code)
                 self.assertGreater(run.errors["connect_refused"], 0)
 
     def readme_scenario(self):
@@ -90,8 +90,9 @@ class Examples(TargetTest):
         """What `./dev run` shows, in 4 s: a quarter of the users wait for up to a second, and only 20 requests meet the
         stall."""
         url = self.serve("--stall-every", "3s", "--stall-for", "1s")
-        run = self.load(EXAMPLE_FILES / "first.yaml", "--set", f"BASE={url}", "--duration", "4s",
-                        code=product.THRESHOLDS)
+        # On a busy machine users may wait longer for a place than the example lets them.
+        example = (EXAMPLE_FILES / "first.yaml").read_text(encoding="utf-8").replace("max_wait: 2s", "max_wait: 60s")
+        run = self.load(example, "--set", f"BASE={url}", "--duration", "4s", code=product.THRESHOLDS)
         login = run.result["steps"]["browse.login"]
         self.assertGreater(login["response_ms"]["p90"], 100)
         self.assertLess(login["service_ms"]["p90"], login["response_ms"]["p90"])
@@ -115,7 +116,7 @@ class Examples(TargetTest):
         whole = [piece for piece in re.findall(r"```yaml\n(.*?)```", text, re.S) if "\nworkflows:" in piece]
         self.assertGreaterEqual(len(whole), 1)
         for piece in whole:
-            self.passes(piece, "--set", f"BASE={url}", "--duration", "300ms")
+            self.passes(piece, "--set", f"BASE={url}", "--duration", "1s")
 
 
 class Paths(TargetTest):
@@ -137,8 +138,7 @@ defaults: {{http: {{base: "{self.serve()}"}}}}
 workflows:
   w:
     vus: 2
-    duration: 300ms
-    pacing: 50ms
+    iterations: 4
     steps:
       gzip:
         http: {{get: /gzip, compressed: true}}
@@ -174,8 +174,7 @@ workflows:
         workflows = "".join(f"""\
   {name}:
     vus: 1
-    duration: 200ms
-    pacing: 50ms
+    iterations: 2
     steps:
       s:
         http: {{get: /fault/{name}, timeout: {"150ms" if name == "hang" else "20s"}, compressed: true}}
@@ -196,7 +195,7 @@ class Options(TargetTest):
         self.assertGreater(run.statuses[200], 40)
 
     def test_latency_on_demand(self):
-        run = self.load(self.serve("--latency", "40ms-60ms"), "--vus", "5", "--duration", "300ms")
+        run = self.load(self.serve("--latency", "40ms-60ms"), "--vus", "5", "-n", "20")
         self.assertGreaterEqual(run.result["steps"]["url.get"]["service_ms"]["min"], 39)
 
     def test_stalls_on_demand_are_in_the_response_times(self):
@@ -210,9 +209,9 @@ class Options(TargetTest):
         ca = self.folder / "ca.pem"
         url = self.serve("--tls", "--ca-out", ca)
         self.assertTrue(url.startswith("https://"))
-        run = self.load(url, "--cacert", ca, "--duration", "200ms")
+        run = self.load(url, "--cacert", ca, "-n", "2")
         self.assertEqual(run.totals["failed"], 0)
-        run = self.load(url, "--duration", "200ms", code=product.ALL_FAILED)
+        run = self.load(url, "-n", "2", code=product.ALL_FAILED)
         self.assertEqual(set(run.errors), {"tls"})
         self.assertEqual(self.get(url + "/json", ssl.create_default_context(cafile=ca))[0], 200)
 

@@ -163,6 +163,7 @@ TEST_F(MessageRouterTest, every_message_that_there_is_stands_in_the_table_above)
   for (const Message& message : kMessages) known.emplace(message.type, message.message);
   std::ifstream file("src/cluster/net/message_classes.h");
   const std::string text{std::istreambuf_iterator<char>(file), {}};
+  ASSERT_FALSE(text.empty());
   const std::regex constant(R"(constexpr uint16_t (k\w+) = (\d+);)");
   for (std::sregex_iterator at(text.begin(), text.end(), constant), end; at != end; ++at) {
     EXPECT_TRUE(known.contains({std::stoi((*at)[2]), 0U})) << (*at)[1];

@@ -10,6 +10,7 @@
 
 #include "cluster/register/acceptor.h"
 #include "cluster/replication/job_store.h"
+#include "cluster/replication/lines.h"
 #include "cluster/replication/replica_disk.h"
 #include "core/runtime/event.h"
 #include "core/runtime/kernel_driver.h"

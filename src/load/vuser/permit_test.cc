@@ -65,7 +65,7 @@ class EnginePermit : public testing::Test {
     } else {
       until_ = runtime_->boot_now().ns();
     }
-    ended_at_ = runtime_->now();
+    ended_at_ = runtime_->read_clock();
     const Instant later = runtime_->boot_now() + asleep_;
     while (runtime_->boot_now() < later) {
     }

@@ -23,6 +23,11 @@ def kinds(result):
     return [one["kind"] for one in result["events"] if one["kind"] != "generator_saturated"]
 
 
+def kinds_of_load(result):
+    """The same without changes of the owner: a busy machine may depose a manager that the test does not touch."""
+    return [kind for kind in kinds(result) if kind != "owner_changed"]
+
+
 class Client:
     """A command that follows a job, on the client's node. `job` is the job's id."""
 
@@ -154,6 +159,10 @@ class Cluster(nodes.Cluster):
     def status(self, job):
         code, answer = self.job("status", job)
         return answer if code == 0 else None
+
+    def owner(self, client):
+        """The manager that has its job now: another one may lead than before the job was taken."""
+        return until(f"an owner of {client.job}", lambda: (self.status(client.job) or {}).get("manager"))
 
     def in_state(self, job, *states, seconds=PATIENCE):
         """Waits until it is in one of these states, and gives its status."""

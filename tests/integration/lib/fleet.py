@@ -50,7 +50,7 @@ class Test(leading.Test):
         self.assertEqual(run.code, 0, run)
         return {agent["id"]: agent for agent in json.loads(run.out)["agents"]}
 
-    def agent_format(self, name, *options, ttl="3s", work="pass", command=None):
+    def agent_format(self, name, *options, ttl="8s", work="pass", command=None):
         command = command or ["python3", "-I", "-S", "-c", TASK.replace("WORK", work), self.folder / "log"]
         return list(map(str, [product.binary, "agents", "lead", "--dir", self.fleet, "--id", name, "--ttl", ttl,
                               "--poll", "20ms", "--json", "-v", *options, "--", *command]))
