@@ -309,21 +309,18 @@ task<bool> PeerLinks::pause_until(Instant when, runtime::Cancellation* cancel) {
 
 task<Result<std::string>> PeerLinks::request(PeerAddress address, uint16_t type, wire::Priority priority,
                                              std::string body, Duration timeout, runtime::Cancellation* cancel,
-                                             Duration* again_after) {
+                                             WhenBusy when_busy) {
   const Instant deadline = runtime_.read_clock() + timeout;
   const std::string key = key_of(address);
   const MessageClass what = router_.classes().class_of(type, as_bytes(body), settings_.handshake.self.identity.role);
   const bool must_go = what.urgency == resilience::Urgency::kCritical;
+  const bool fails = when_busy == WhenBusy::kFail;
   resilience::ClientLimiter::Call call;
-  if (again_after != nullptr) *again_after = Duration::zero();
   while (true) {
     const Duration held = must_go ? Duration::zero() : limiter_.ready(key, what.operation) - runtime_.now();
     if (held > Duration::zero()) {
       const Instant until = runtime_.now() + held;
-      if (until >= deadline || !limiter_.waits(call, held)) {
-        if (again_after != nullptr) *again_after = held;
-        co_return tl::unexpected(busy(address, "", held));
-      }
+      if (fails || until >= deadline || !limiter_.waits(call, held)) co_return tl::unexpected(busy(address, "", held));
       const bool passed = co_await pause_until(until, cancel);
       if (!passed) co_return fail(Errc::kCancelled, "the request was cancelled, or this node is ending");
       continue;
@@ -334,10 +331,7 @@ task<Result<std::string>> PeerLinks::request(PeerAddress address, uint16_t type,
     note(key, outcome, why.has_value());
     if (outcome.again_after == Duration::zero()) co_return std::move(outcome.result);
     const auto next = limiter_.refused(call, runtime_.read_clock(), key, what.operation, outcome.again_after);
-    if (!next || *next >= deadline) {
-      if (again_after != nullptr) *again_after = outcome.again_after;
-      co_return std::move(outcome.result);
-    }
+    if (fails || !next || *next >= deadline) co_return std::move(outcome.result);
     const bool passed = co_await pause_until(*next, cancel);
     if (!passed) co_return fail(Errc::kCancelled, "the request was cancelled, or this node is ending");
   }

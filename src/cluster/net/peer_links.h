@@ -56,16 +56,18 @@ class PeerLinks {
   // the errors of connecting.
   //
   // A peer that is busy and says when to ask again is asked again then, within `timeout`
-  // (core/resilience/request_limiter.h); so are the requests of the same kind that arrive in the meantime. A peer that
-  // fails again and again is left alone for a while (core/resilience/breaker.h), and requests to it fail at once.
-  // Neither holds for critical requests (message_classes.h): they are always tried, and when one is answered, the peer
-  // is well again.
-  //
-  // `again_after`: set, with kExhausted, to the time after which the peer wants to be asked again; zero when it does
-  // not say, and with any other outcome. Outlives the call.
+  // (core/resilience/request_limiter.h); so are the requests of the same kind that arrive in the meantime. With
+  // WhenBusy::kFail all these fail at once. A peer that fails again and again is left alone for a while
+  // (core/resilience/breaker.h), and requests to it fail at once. Neither holds for critical requests
+  // (message_classes.h): they are always tried, and when one is answered, the peer is well again.
+  enum class WhenBusy : uint8_t { kWait, kFail };
   runtime::task<Result<std::string>> request(PeerAddress peer, uint16_t type, wire::Priority priority, std::string body,
                                              Duration timeout, runtime::Cancellation* cancel,
-                                             Duration* again_after = nullptr);
+                                             WhenBusy when_busy = WhenBusy::kWait);
+  // The peer was busy, and wants to be asked later.
+  bool is_busy(const PeerAddress& peer, resilience::Operation operation) const {
+    return limiter_.ready(key_of(peer), operation) > runtime_.now();
+  }
   // Ends the connection to a former peer.
   void forget(const std::string& name);
 

@@ -39,9 +39,9 @@ class PeerRequestsTest : public PeerLinksTest {
     return machine_.run(links_->request(m2(), message_type::kAdmin, wire::Priority::kNormal, std::move(text),
                                         Duration::seconds(20), nullptr));
   }
-  Result<std::string> ask_with_an_eye(Duration& again_after) {
+  Result<std::string> ask_without_waiting() {
     return machine_.run(links_->request(m2(), kQuestion, wire::Priority::kNormal, std::string("x"),
-                                        Duration::seconds(20), nullptr, &again_after));
+                                        Duration::seconds(20), nullptr, PeerLinks::WhenBusy::kFail));
   }
   static runtime::task<void> take(PeerLinks& links, PeerAddress peer, runtime::Cancellation* cancel,
                                   std::optional<Result<std::string>>& out) {
@@ -60,27 +60,39 @@ TEST_F(PeerRequestsTest, a_peer_that_is_busy_is_asked_again_when_it_wants_to_be)
 
 TEST_F(PeerRequestsTest, after_three_times_more_a_question_is_given_up) {
   turnstile_.left = std::numeric_limits<int>::max();
-  Duration again_after;
-  const auto answer = ask_with_an_eye(again_after);
+  const auto answer = ask("x");
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().code, Errc::kExhausted);
   EXPECT_EQ(answer.error().message, "'m2' is busy: the house is full; try again in 1.00ms");
-  EXPECT_EQ(again_after, Duration::millis(1));
   EXPECT_EQ(turnstile_.turned_away, 4);
 }
 
 TEST_F(PeerRequestsTest, who_has_no_time_to_wait_is_told_at_once_and_nobody_else_asks_in_vain) {
   turnstile_.left = std::numeric_limits<int>::max();
   turnstile_.again_after = Duration::seconds(30);
-  Duration again_after;
-  EXPECT_FALSE(ask_with_an_eye(again_after));
-  EXPECT_EQ(again_after, Duration::seconds(30));
-  const auto second = ask_with_an_eye(again_after);
+  EXPECT_THAT(ask("x").error().message, HasSubstr("try again in 30.0s"));
+  const auto second = ask("x");
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, Errc::kExhausted);
-  EXPECT_GT(again_after, Duration::seconds(20));
+  EXPECT_THAT(second.error().message, HasSubstr("try again in "));
   EXPECT_EQ(turnstile_.turned_away, 1);
   EXPECT_EQ(ask_what_must_go("copy"), "copy") << "what is critical is not held back, of the same kind though it is";
+}
+
+TEST_F(PeerRequestsTest, a_request_that_does_not_wait_fails_at_once_until_the_peer_wants_to_be_asked) {
+  turnstile_.left = 1;
+  turnstile_.again_after = Duration::seconds(5);
+  const auto operation = theirs_.classes().class_of(kQuestion, {}, wire::Role::kManager).operation;
+  EXPECT_FALSE(links_->is_busy(m2(), operation));
+  for (int i = 0; i < 2; ++i) {
+    const auto answer = ask_without_waiting();
+    ASSERT_FALSE(answer) << "the turnstile would take it after the wait";
+    EXPECT_EQ(answer.error().code, Errc::kExhausted);
+    EXPECT_TRUE(links_->is_busy(m2(), operation));
+  }
+  EXPECT_EQ(ask("y"), "y") << "this one waits";
+  EXPECT_FALSE(links_->is_busy(m2(), operation));
+  EXPECT_EQ(ask_without_waiting(), "x");
 }
 
 TEST_F(PeerRequestsTest, one_that_waits_for_its_turn_can_be_taken_back_and_ends_with_the_links) {

@@ -62,10 +62,12 @@ std::vector<dispatch::DatacenterLine> datacenters_of(const std::vector<ClusterVi
 using runtime::task;
 
 task<Result<dispatch::Response>> ask(cluster::PeerLinks& links, cluster::PeerAddress to, dispatch::JobMessage message,
-                                     Duration timeout, runtime::Cancellation* cancel) {
+                                     Duration timeout, runtime::Cancellation* cancel,
+                                     cluster::PeerLinks::WhenBusy when_busy) {
   std::string body = dispatch::encode(message);
-  BW_CO_TRY(const auto answer, co_await links.request(std::move(to), cluster::message_type::kDispatch,
-                                                      wire::Priority::kControl, std::move(body), timeout, cancel));
+  BW_CO_TRY(const auto answer,
+            co_await links.request(std::move(to), cluster::message_type::kDispatch, wire::Priority::kControl,
+                                   std::move(body), timeout, cancel, when_busy));
   auto decoded = dispatch::decode_response(answer);
   co_return decoded;
 }

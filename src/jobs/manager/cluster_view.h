@@ -50,9 +50,9 @@ std::vector<dispatch::DatacenterLine> datacenters_of(const std::vector<ClusterVi
                                                      const std::vector<dispatch::WorkerLine>& workers);
 
 // One attempt at a request to another node. Errors: those of PeerLinks::request(), and kProtocol for an invalid answer.
-runtime::task<Result<dispatch::Response>> ask(cluster::PeerLinks& links, cluster::PeerAddress to,
-                                              dispatch::JobMessage message, Duration timeout,
-                                              runtime::Cancellation* cancel);
+runtime::task<Result<dispatch::Response>> ask(
+    cluster::PeerLinks& links, cluster::PeerAddress to, dispatch::JobMessage message, Duration timeout,
+    runtime::Cancellation* cancel, cluster::PeerLinks::WhenBusy when_busy = cluster::PeerLinks::WhenBusy::kWait);
 
 // The content of an answer other than the expected one, in words.
 std::string words_of(const Result<dispatch::Response>& answer);

@@ -14,6 +14,7 @@ using dispatch::OfferAnswer;
 using dispatch::Refusal;
 using ingest::StreamId;
 using runtime::task;
+using WhenBusy = cluster::PeerLinks::WhenBusy;
 
 namespace {
 
@@ -36,17 +37,22 @@ bool is_noted(const Result<dispatch::Response>& answer) {
 OfferAnswer meaning_of(const Result<dispatch::Response>& answer) {
   if (is_noted(answer)) return OfferAnswer::kReady;
   const Refusal* refusal = refusal_of(answer);
-  if (refusal == nullptr) return OfferAnswer::kNotNow;
+  if (refusal == nullptr) {
+    const bool is_busy = !answer && answer.error().code == Errc::kExhausted;
+    return is_busy ? OfferAnswer::kBusy : OfferAnswer::kNotNow;
+  }
   if (refusal->kind == Refusal::Kind::kBroken) return OfferAnswer::kBroken;
   return refusal->kind == Refusal::Kind::kBusy ? OfferAnswer::kBusy : OfferAnswer::kNotNow;
 }
 
 }  // namespace
 
-task<Result<dispatch::Response>> JobOrders::tell(std::string worker, dispatch::JobMessage message, Duration timeout) {
+task<Result<dispatch::Response>> JobOrders::tell(std::string worker, dispatch::JobMessage message, Duration timeout,
+                                                 WhenBusy when_busy) {
   const auto at = owner_.parts_.cluster_view.find(worker);
   if (!at) co_return fail(Errc::kUnreachable, "the address of worker '{}' is unknown", worker);
-  auto answer = co_await ask(owner_.parts_.links, *at, std::move(message), timeout, owner_.scope_.cancellation());
+  auto answer =
+      co_await ask(owner_.parts_.links, *at, std::move(message), timeout, owner_.scope_.cancellation(), when_busy);
   co_return answer;
 }
 
@@ -67,14 +73,16 @@ task<Result<dispatch::Response>> JobOrders::offer_until_answered(AssignmentId id
                                                                  dispatch::Offer message) {
   const Duration most = kOfferLimit + dispatch::reading_time(owner_.files_);
   bool given = false;
+  // Another worker may run the parts meanwhile, unless it would have to fetch the files, too.
+  WhenBusy when_busy = WhenBusy::kFail;
   while (true) {
-    auto answer = co_await tell(worker, message, most);
+    auto answer = co_await tell(worker, message, most, when_busy);
     if (owner_.closing_ || !owner_.owned_) co_return answer;
     const Refusal* const refusal = refusal_of(answer);
     if (refusal != nullptr && refusal->kind == Refusal::Kind::kUnknown && !std::exchange(given, true)) {
       // It does not have the inputs of the plan.
       const dispatch::BundleMessage bundle{owner_.id_, message.order.bundle, owner_.bundle_};
-      auto taken = co_await tell(worker, bundle, kOfferLimit);
+      auto taken = co_await tell(worker, bundle, kOfferLimit, when_busy);
       if (!is_noted(taken)) co_return taken;
       continue;
     }
@@ -83,6 +91,7 @@ task<Result<dispatch::Response>> JobOrders::offer_until_answered(AssignmentId id
     if (assignment == nullptr || assignment->state != dispatch::AssignmentState::kOffered) {
       co_return fail(Errc::kCancelled, "it is not offered any more");
     }
+    when_busy = WhenBusy::kWait;
     owner_.step([&](Instant at, JobEffects&) { owner_.job_->preparing(at, id); });
     co_await owner_.parts_.runtime.sleep(kFetchAgain, owner_.scope_.cancellation());
   }

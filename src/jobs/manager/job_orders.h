@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "cluster/net/peer_links.h"
 #include "core/base/result.h"
 #include "core/runtime/task.h"
 #include "jobs/dispatch/job_kernel.h"
@@ -37,7 +38,9 @@ class JobOrders {
                                                                  dispatch::Offer message);
   runtime::task<void> keep_ready(dispatch::AssignmentId id, std::string worker, dispatch::Offer message);
   runtime::task<void> retire(std::string worker);
-  runtime::task<Result<dispatch::Response>> tell(std::string worker, dispatch::JobMessage message, Duration timeout);
+  runtime::task<Result<dispatch::Response>> tell(
+      std::string worker, dispatch::JobMessage message, Duration timeout,
+      cluster::PeerLinks::WhenBusy when_busy = cluster::PeerLinks::WhenBusy::kWait);
   // Sends the result of make() (nothing: it is obsolete) until take(answer) says that it is done.
   struct Said {
     std::string worker;

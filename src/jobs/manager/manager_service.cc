@@ -368,7 +368,10 @@ void ManagerService::share_out_now() {
     std::vector<dispatch::WorkerSight> sights = registry_.sights(parts_.runtime.now(), asked, left_alone);
     // A worker that reports but is unknown to membership cannot be reached.
     std::erase_if(sights, [this](const auto& one) { return !parts_.cluster_view.find(one.name); });
-    for (dispatch::WorkerSight& sight : sights) sight.sought = any_waits;
+    for (dispatch::WorkerSight& sight : sights) {
+      sight.sought = any_waits;
+      if (parts_.links.is_busy({sight.name, {}}, resilience::Operation::kDispatch)) sight.takes_work = false;
+    }
     if (coordinator->wants_cores() && somebody_waits) {
       for (dispatch::WorkerSight& sight : sights) sight.free = 0;
     }

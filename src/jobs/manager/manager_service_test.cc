@@ -125,6 +125,53 @@ TEST_F(ManagerServiceTest, whoever_tells_more_than_is_copied_is_asked_for_less_u
   EXPECT_EQ(tell(2).pressure, resilience::Backpressure::kNone);
 }
 
+// A node that takes no offers for a while.
+struct BusyNode {
+  int turned_away = 0;
+  bool over = false;
+  std::optional<wire::Busy> turns_away(const link::Connection&, const wire::Inbound& inbound) {
+    const auto message = dispatch::decode_message(as_text(inbound.body));
+    if (over || !message || !std::holds_alternative<dispatch::Offer>(*message)) return std::nullopt;
+    ++turned_away;
+    return wire::Busy{Duration::seconds(5), "the node is overloaded"};
+  }
+};
+
+TEST_F(ManagerServiceTest, what_a_busy_node_does_not_take_another_worker_runs_and_the_busy_one_is_left_alone) {
+  BusyNode node;
+  WillingWorker other;
+  start({});
+  w1_.router.guard(callback_to<&BusyNode::turns_away>(node));
+  w2_.router.connect(cluster::message_type::kDispatch, other);
+  around_.places.emplace("w2", w2_.address());
+  dispatch::WorkerReport report = willing();
+  report.life = 2;
+  ask(w2_, report);
+  report.life = 1;
+  report.cores = report.free = 2;  // more than w2, so it is asked first
+  ask(w1_, report);
+  ASSERT_TRUE(std::holds_alternative<dispatch::Submitted>(submit("j1", test_bundle())));
+  machine_.run_for(Duration::seconds(2));
+  EXPECT_TRUE(other.begun.has_value()) << "before w1 wants to be asked again";
+  EXPECT_EQ(node.turned_away, 1);
+
+  ask(w1_, report);
+  ASSERT_TRUE(std::holds_alternative<dispatch::Submitted>(submit("j2", test_bundle())));
+  machine_.run_for(Duration::millis(100));
+  const auto states = [&] { return std::count(said_.begin(), said_.end(), "job_state"); };
+  const auto before = states();
+  ask(w1_, report);
+  machine_.run_for(Duration::seconds(1));
+  EXPECT_EQ(states(), before) << "it waits, and is offered to nobody";
+  node.over = true;
+  ask(w1_, report);
+  until([&] { return worker_.begun.has_value(); });
+  EXPECT_EQ(worker_.begun->job, "j2");
+  EXPECT_EQ(node.turned_away, 1);
+  w1_.router.guard({});
+  w2_.router.disconnect(cluster::message_type::kDispatch);
+}
+
 // A second waits for two assignments, and is closed without the second one. Then that one reports failures, which a
 // copy takes along before their time, and nothing comes after them.
 TEST_F(ManagerServiceTest, a_threshold_judges_what_only_a_copy_took_into_the_totals) {
