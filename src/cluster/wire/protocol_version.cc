@@ -2,6 +2,6 @@
 
 namespace bellwether::wire {
 
-constinit const ProtocolVersion kVersion = {1, 4};
+constinit const ProtocolVersion kVersion = {1, 5};
 
 }  // namespace bellwether::wire

@@ -134,7 +134,10 @@ class Assignment final : public LoadGroup::Listener {
     beside.cancel();
     co_await beside.join();
     say(counters());
+    // Nothing is missing if all that was left is time.
+    const bool is_done = (permit_.over || stopped_) && group_->served_all();
     const auto how = !aborted_by_.empty() ? ChildEnded::How::kAborted
+                     : is_done            ? ChildEnded::How::kCompleted
                      : permit_.over       ? ChildEnded::How::kFenced
                      : stopped_           ? ChildEnded::How::kStopped
                      : timed_out_         ? ChildEnded::How::kTimedOut

@@ -33,17 +33,17 @@ void JobKernel::offered(Instant now, AssignmentId id, OfferAnswer answer, const 
   const bool spare = book_.is_spare(*assignment);
   pool_.set_aside(assignment->worker);
   constexpr std::string_view kRefused = "assignment_refused";
-  const std::string who = fmt::format("worker '{}': ", assignment->worker);
+  const std::string text = fmt::format("worker '{}': {}", assignment->worker, why);
   if (answer == OfferAnswer::kBusy && !spare) {
     groups_.busy();
-    // It is asked again and again for parts that are missing, and says once why it has none of them.
+    // It is asked again and again for parts that are missing, and says each reason once.
     const bool told = std::any_of(record_.events.begin(), record_.events.end(), [&](const JobEvent& event) {
-      return event.kind == kRefused && event.detail.starts_with(who);
+      return event.kind == kRefused && event.detail == text.substr(0, kMaxTextBytes);
     });
-    if (record_.workflows[workflow].begun && !told) book_.add_event(now, std::string(kRefused), who + why);
+    if (record_.workflows[workflow].begun && !told) book_.add_event(now, std::string(kRefused), text);
   } else {
     pool_.exclude(now, *assignment);
-    book_.add_event(now, std::string(kRefused), who + why);
+    book_.add_event(now, std::string(kRefused), text);
   }
   // A worker that did not answer may have it all the same.
   out.push_back(job_effect::Stop{id, StopHow::kAtOnce, "it is reassigned"});
@@ -55,7 +55,8 @@ void JobKernel::offered(Instant now, AssignmentId id, OfferAnswer answer, const 
 }
 
 void JobKernel::begin_assignment(Instant now, AssignmentRecord& assignment, JobEffects& out) {
-  if (book_.is_spare(assignment) || now < book_.runs_elsewhere_until(assignment)) return;
+  if (book_.is_spare(assignment) || book_.unsighted.contains(assignment.id)) return;
+  if (now < book_.runs_elsewhere_until(assignment)) return;
   if (book_.is_past(now, assignment.workflow)) {
     BW_PROBE("dispatch: an assignment is ready when its workflow is over");
     out.push_back(job_effect::Stop{assignment.id, StopHow::kAtOnce, "its workflow has ended"});
@@ -185,7 +186,8 @@ void JobKernel::finish(Instant now, AssignmentRecord& assignment, JobEffects& ou
   const bool unasked =
       end.outcome == AssignmentOutcome::kStopped && !book_.is_stopped(workflow) && !is_final(one.state);
   const bool left = end.outcome == AssignmentOutcome::kLeft || unasked;
-  if (!left) fit_rest(assignment, since);
+  const bool unsaid = lost_its_process(assignment) || is_failure(end.outcome);
+  if (!left && !unsaid && end.outcome != AssignmentOutcome::kIsolated) book_.fit_rest(assignment, base + end.ran);
   if (assignment.handed_over && pool_.is_leaving(assignment)) {
     book_.add_event(now, "worker_left", whose + ": the worker leaves the cluster and has handed over");
   }
@@ -244,18 +246,11 @@ void JobKernel::finish(Instant now, AssignmentRecord& assignment, JobEffects& ou
   if (goes_on && !book_.followers_of(id).empty()) moves_.call_off(now, ended, {}, out);
 }
 
-// It ended by itself, or was stopped then.
-void JobKernel::fit_rest(const AssignmentRecord& assignment, Instant stopped) {
-  const AssignmentOutcome as = assignment.end->outcome;
-  if (as == AssignmentOutcome::kIsolated || lost_its_process(assignment) || is_failure(as)) return;
-  const Duration ran = book_.ran_until(stopped, assignment);
-  book_.fit_rest(assignment,
-                 ends_gracefully_.contains(assignment.workflow) ? std::min(ran, book_.elapsed(stopped)) : ran);
-}
-
-// Its load ended at `from`, and its owner stopped it later: nobody goes on with it.
+// Its load ended at `from`, and its owner stopped it later: nobody goes on with it. Iterations that did not begin are
+// no loss then, but those that a killed process did not report are.
 void JobKernel::lose_until_stop(const AssignmentRecord& assignment, Duration from) {
-  if (spec_[assignment.workflow].counted) return;
+  const bool told_all = !lost_its_process(assignment) && !is_failure(assignment.end->outcome);
+  if (spec_[assignment.workflow].counted && told_all) return;
   const Duration to = book_.stopped_at(assignment);
   if (from < to) return book_.add_loss(assignment.workflow, how_lost(assignment), assignment.parts.count, from, to);
   book_.fit_rest(assignment, from);
@@ -338,6 +333,7 @@ void JobKernel::lose(Instant now, AssignmentRecord& assignment, const std::strin
 void JobKernel::adopt(Instant now, Duration ago, std::map<AssignmentId, uint64_t> applied, JobEffects& out) {
   book_.applied = std::move(applied);
   book_.owned = book_.adopting = book_.adopted = true;
+  adopted_at_ = now;
   asked_until_ = now + rules_.adopt_limit;
   fence_.adopt(now);
   if (!record_.witnesses_before.empty()) record_.witnesses_since = record_.revision + 1;
@@ -349,6 +345,7 @@ void JobKernel::adopt(Instant now, Duration ago, std::map<AssignmentId, uint64_t
   }
   for (const AssignmentRecord& assignment : record_.assignments) {
     book_.since[assignment.id] = now;
+    if (is_live(assignment)) book_.unsighted.insert(assignment.id);
     const bool missed = is_live(assignment) && !book_.has_all_of(assignment);
     if (missed || (assignment.end && layers_.is_awaited(assignment.workflow))) asking_.insert(assignment.worker);
   }
@@ -384,7 +381,8 @@ void JobKernel::sighted(Instant now, const std::string& worker, uint64_t life,
   const auto has_begun = [](const AssignmentSight& sight) { return sight.clock != Duration::zero(); };
   for (const AssignmentSight& sight : sights) {
     const AssignmentRecord* assignment = find(sight.assignment);
-    if (!book_.adopting || !has_begun(sight) || assignment == nullptr || assignment->worker != worker) continue;
+    const bool knows_better = book_.adopting || !book_.zero;
+    if (!knows_better || !has_begun(sight) || assignment == nullptr || assignment->worker != worker) continue;
     const WorkflowRecord& one = record_.workflows[assignment->workflow];
     const uint64_t base = one.begun ? one.base_second : sight.from;
     // A part that ran once and was begun again: the clock of its workflow is another one now.
@@ -392,11 +390,13 @@ void JobKernel::sighted(Instant now, const std::string& worker, uint64_t life,
     // The workers know best when it began, also those on which it has ended.
     book_.zero = now - sight.clock - seconds(base);
     if (record_.started.unix_ns == 0) record_.started = book_.wall(*book_.zero);
+    if (record_.state == JobState::kDispatching) book_.become(JobState::kRunning, {}, out);
     asking_clock_.clear();
     break;
   }
   for (AssignmentRecord& assignment : record_.assignments) {
     if (assignment.worker != worker || !is_live(assignment)) continue;
+    book_.unsighted.erase(assignment.id);
     const auto sight = std::find_if(sights.begin(), sights.end(),
                                     [&](const AssignmentSight& one) { return one.assignment == assignment.id; });
     if (assignment.life != life || sight == sights.end()) {
@@ -436,15 +436,15 @@ void JobKernel::sighted(Instant now, const std::string& worker, uint64_t life,
     const bool stopped = book_.is_stopped(assignment.workflow);
     if ((stopped || is_final(its.state)) && sight->phase != AssignmentPhase::kEnded) {
       book_.set(now, assignment, AssignmentState::kStopping);
+      const bool at_once = (is_final(its.state) && !its.graceful) || (stopped && record_.stop->how == StopHow::kAtOnce);
       // Its workflow may have ended just now, which the next owner must know before its worker.
       JobEffects& orders = stopped ? out : book_.to_hold;
-      orders.push_back(job_effect::Stop{assignment.id, stopped ? record_.stop->how : StopHow::kAtOnce,
+      orders.push_back(job_effect::Stop{assignment.id, at_once ? StopHow::kAtOnce : StopHow::kGraceful,
                                         stopped ? record_.stop->why : its.why});
     }
   }
   asking_.erase(worker);
   asking_clock_.erase(worker);
-  fence_.sighted(worker);
   for (const AssignmentSight& sight : sights) {
     if (sight.until != 0) handed_over(now, sight.assignment, sight.until, out);
     if (sight.phase != AssignmentPhase::kEnded) continue;
@@ -491,7 +491,6 @@ void JobKernel::adopted(Instant now, JobEffects& out) {
     if (goes || (told && !moves_.takes_over(assignment.id)))
       out.push_back(job_effect::TakeOver{assignment.id, book_.clock_of(assignment.workflow), goes});
   }
-  if (book_.zero && record_.state == JobState::kDispatching) book_.become(JobState::kRunning, {}, out);
 }
 
 }  // namespace bellwether::dispatch

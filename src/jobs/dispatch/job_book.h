@@ -3,6 +3,7 @@
 // kernel of the job (job_kernel.h) reads and writes here. One thread.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -58,7 +59,7 @@ struct Stop {
   bool evict = false;  // see StopMessage
 };
 // Its worker is silent: ask every witness of the job for a denial of the assignments up to `last`, and ask again, as
-// long as JobKernel::is_silent(); then call denied().
+// long as JobKernel::wants() it; then call denied().
 struct Deny {
   Witness silent;
   AssignmentId last;
@@ -108,6 +109,11 @@ struct JobBook {
   bool concluding = false;
   // Second zero of the run on this clock, once known.
   std::optional<Instant> zero;
+  // Those of the owner before whose workers have not told this one what they run: one may have begun.
+  std::set<AssignmentId> unsighted;
+  bool may_have_begun(const AssignmentRecord& assignment) const {
+    return is_live(assignment) && unsighted.contains(assignment.id);
+  }
   std::map<AssignmentId, Instant> since;  // since when it is in its present state, on this clock
   // The numbers of each stream, and its iterations, in the ingest.
   std::map<AssignmentId, uint64_t> applied;
@@ -167,6 +173,9 @@ struct JobBook {
       if (is_active(w)) return true;
     }
     return false;
+  }
+  bool all_ended() const {
+    return std::ranges::all_of(record.workflows, [](const WorkflowRecord& one) { return is_final(one.state); });
   }
   // It ends, or does not begin, because the job is stopped.
   bool is_stopped(uint16_t workflow) const { return record.stop && (record.stop->all || !spec[workflow].is_teardown); }

@@ -30,13 +30,10 @@ std::vector<uint16_t> JobGroups::ready() const {
 }
 
 // Assigns nothing without room for a whole group: a load test that begins in pieces measures nothing.
-bool JobGroups::plan(Instant now, JobEffects& out) {
-  if (!layers_.pass_border(now, out)) {
-    const auto ended = [](const WorkflowRecord& one) { return is_final(one.state); };
-    return std::all_of(record_.workflows.begin(), record_.workflows.end(), ended);
-  }
-  if (again_ && now < *again_) return false;
+void JobGroups::plan(Instant now, JobEffects& out) {
+  if (again_ && now < *again_) return;
   again_.reset();
+  if (!layers_.pass_border(now, out)) return;
   uint32_t total = 0;
   uint32_t free = 0;
   for (const WorkerSight& worker : pool_.workers()) {
@@ -45,20 +42,19 @@ bool JobGroups::plan(Instant now, JobEffects& out) {
     free += worker.free;
   }
   const std::vector<uint16_t> next = ready();
-  if (next.empty()) return false;  // a teardown, until nothing runs any more of what failed
+  if (next.empty()) return;  // a teardown, until nothing runs any more of what failed
   if (total == 0) {
     if (std::any_of(pool_.workers().begin(), pool_.workers().end(),
                     [](const WorkerSight& worker) { return worker.held; })) {
       no_workers_since_.reset();
-      return false;
+      return;
     }
     if (!no_workers_since_) no_workers_since_ = now;
-    if (now - *no_workers_since_ < rules_.worker_wait) return false;
+    if (now - *no_workers_since_ < rules_.worker_wait) return;
     const std::string why = fmt::format("no worker accepted work for {}", format_duration(rules_.worker_wait));
     for (const uint16_t w : next) book_.become(w, WorkflowState::kFailed, why, out);
     no_workers_since_.reset();
-    book_.skip_dependents(out);
-    return true;
+    return book_.skip_dependents(out);
   }
   no_workers_since_.reset();
   std::vector<plan::CoreDemand> demands;
@@ -66,7 +62,7 @@ bool JobGroups::plan(Instant now, JobEffects& out) {
   const std::vector<plan::CoreGrant> group = plan::core_batches(demands, total).front();
   uint32_t wanted = 0;
   for (const plan::CoreGrant& grant : group) wanted += grant.cores;
-  if (wanted > free) return false;
+  if (wanted > free) return;
   for (const plan::CoreGrant& grant : group) {
     std::vector<uint32_t> parts(grant.cores);
     for (uint32_t i = 0; i < grant.cores; ++i) parts[i] = i;
@@ -77,11 +73,10 @@ bool JobGroups::plan(Instant now, JobEffects& out) {
   }
   if (!book_.zero) book_.set_witnesses(pool_.witnesses(now));
   if (record_.state == JobState::kQueued) book_.become(JobState::kDispatching, {}, out);
-  return false;
 }
 
 // Parts of assigned workflows that no worker runs.
-bool JobGroups::fill_gaps(Instant now, JobEffects& out) {
+void JobGroups::fill_gaps(Instant now, JobEffects& out) {
   for (uint16_t w = 0; w < spec_.size(); ++w) {
     WorkflowRecord& one = record_.workflows[w];
     if (!book_.is_active(w)) continue;
@@ -115,13 +110,17 @@ bool JobGroups::fill_gaps(Instant now, JobEffects& out) {
     BW_PROBE("dispatch: parts are given to somebody else");
     if (one.state == WorkflowState::kRetrying) book_.become(w, WorkflowState::kAssigned, {}, out);
   }
-  return false;
 }
 
 // Takes back a group that cannot begin; it is tried again a little later. Workers that are ready give their parts back,
 // too: another number of cores needs another cut into parts, and two jobs that each keep some cores until they have the
 // rest wait for each other.
-bool JobGroups::take_back(Instant now, const std::string& why, bool counts, JobEffects& out) {
+void JobGroups::take_back(Instant now, const std::string& why, bool counts, JobEffects& out) {
+  // What the owner before may have begun goes to nobody else until its worker has said whether it has.
+  if (std::ranges::any_of(record_.assignments, [this](const AssignmentRecord& assignment) {
+        return book_.may_have_begun(assignment) && !record_.workflows[assignment.workflow].begun;
+      }))
+    return;
   BW_PROBE("dispatch: a group is taken back");
   // To wait for cores is no failure.
   if (counts) ++attempts_;
@@ -140,12 +139,10 @@ bool JobGroups::take_back(Instant now, const std::string& why, bool counts, JobE
     }
   }
   if (counts) book_.add_event(now, "dispatch_failed", why);
-  if (record_.state == JobState::kDispatching && !enough) book_.become(JobState::kQueued, why, out);
   again_ = now + rules_.dispatch_pause * (int64_t{1} << std::min(std::max(attempts_, 1U) - 1, 10U));
-  if (!enough) return false;
-  attempts_ = 0;
+  if (enough) attempts_ = 0;
   book_.skip_dependents(out);
-  return true;
+  if (record_.state == JobState::kDispatching && !book_.all_ended()) book_.become(JobState::kQueued, why, out);
 }
 
 // No worker will run the parts that do not run now.
@@ -161,6 +158,7 @@ bool JobGroups::hopeless(Instant now, uint16_t workflow) const {
 Instant JobGroups::wake() const {
   Instant next = Instant::never();
   for (const auto& [w, since] : gap_since_) {
+    if (!book_.is_active(w) || book_.is_stopped(w)) continue;  // nobody fills them any more
     next = std::min(next, since + rules_.dispatch_limit);
     if (book_.zero && spec_[w].length > Duration::zero()) next = std::min(next, book_.clock_of(w) + spec_[w].length);
   }

@@ -22,10 +22,10 @@ class JobGroups {
   // All must outlive it.
   JobGroups(JobBook& book, JobPool& pool, JobLayers& layers) : book_(book), pool_(pool), layers_(layers) {}
 
-  // Assigns the next group. True: none will ever begin, and the job concludes.
-  bool plan(Instant now, JobEffects& out);
-  // Assigns the parts of assigned workflows that no worker runs. True: as for plan().
-  bool fill_gaps(Instant now, JobEffects& out);
+  // Assigns the next group.
+  void plan(Instant now, JobEffects& out);
+  // Assigns the parts of assigned workflows that no worker runs.
+  void fill_gaps(Instant now, JobEffects& out);
   // No worker will run the parts that do not run now.
   bool hopeless(Instant now, uint16_t workflow) const;
   // A worker of the group had no cores after all.
@@ -36,7 +36,7 @@ class JobGroups {
 
  private:
   std::vector<uint16_t> ready() const;
-  bool take_back(Instant now, const std::string& why, bool counts, JobEffects& out);
+  void take_back(Instant now, const std::string& why, bool counts, JobEffects& out);
 
   JobBook& book_;
   JobPool& pool_;

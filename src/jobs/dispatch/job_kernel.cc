@@ -73,13 +73,16 @@ void JobKernel::stop(Instant now, const JobStop& stop, const std::set<uint16_t>&
   for (uint16_t w = 0; w < spec_.size(); ++w) {
     if (!workflows.empty() && !workflows.contains(w)) continue;
     const WorkflowState state = record_.workflows[w].state;
-    if (is_final(state) || (workflows.empty() && !book_.is_stopped(w))) continue;
+    if (workflows.empty() && !book_.is_stopped(w)) continue;
+    // A later cancellation ends what an earlier one lets finish.
+    if (is_final(state) && (stop.how == StopHow::kGraceful || !record_.workflows[w].graceful)) continue;
     book_.stop_assignments(now, w, stop.how, stop.why, out);
+    if (is_final(state)) continue;
     const bool begun = record_.workflows[w].begun;
     if (!workflows.empty() || (!begun && cancelled)) {
       book_.become(w, WorkflowState::kCancelled, stop.why, out);
       if (!workflows.empty()) book_.lose_rest(now, w);
-      if (stop.how == StopHow::kGraceful) ends_gracefully_.insert(w);
+      record_.workflows[w].graceful = stop.how == StopHow::kGraceful;
     } else if (!begun) {
       book_.become(w, state == WorkflowState::kPending ? WorkflowState::kSkipped : WorkflowState::kCancelled, stop.why,
                    out);
@@ -115,7 +118,10 @@ Status JobKernel::scale(Instant now, const std::string& workflow, uint32_t vus, 
 void JobKernel::workers_changed(Instant now, std::vector<WorkerSight> workers, JobEffects& out) {
   pool_.take_in(std::move(workers));
   std::map<std::string_view, uint64_t> lives;
-  for (const WorkerSight& worker : pool_.workers()) lives[worker.name] = worker.life;
+  // What a new owner heard before it took over may be of a life before that of the record.
+  for (const WorkerSight& worker : pool_.workers()) {
+    if (worker.heard >= adopted_at_) lives[worker.name] = worker.life;
+  }
   // The worker's process has restarted: assignments of its former life are gone.
   std::map<std::string, uint64_t> older;
   for (const AssignmentRecord& assignment : record_.assignments) {
@@ -261,15 +267,12 @@ void JobKernel::advance(Instant now, JobEffects& out) {
   book_.skip_dependents(out);
   teardown_.look(now, out);
   time_.end_paused(now, out);
-  const auto& all = record_.workflows;
-  if (std::all_of(all.begin(), all.end(), [](const WorkflowRecord& one) { return is_final(one.state); })) {
-    conclude(now, out);
-  } else if (!record_.stop || teardown_.may_begin()) {
+  if (!book_.all_ended() && (!record_.stop || teardown_.may_begin())) {
     if (!book_.any_active()) {
-      if (groups_.plan(now, out)) conclude(now, out);
+      groups_.plan(now, out);
     } else {
       if (book_.zero) fence_.renew_witnesses(now, pool_);
-      if (groups_.fill_gaps(now, out)) conclude(now, out);
+      groups_.fill_gaps(now, out);
       if (!begin_group(now, out)) return;
       moves_.empty_workers(now, out);
       moves_.rebalance(now);
@@ -277,6 +280,7 @@ void JobKernel::advance(Instant now, JobEffects& out) {
       begin_ready(now, out);
     }
   }
+  if (book_.all_ended()) conclude(now, out);
   book_.flush(out);
 }
 
@@ -298,7 +302,8 @@ bool JobKernel::begin_group(Instant now, JobEffects& out) {
   }
   if (group.empty()) return true;
   const auto waits = [&](const AssignmentRecord& assignment) {
-    return assignment.state == AssignmentState::kOffered && !record_.workflows[assignment.workflow].begun;
+    const bool is_open = assignment.state == AssignmentState::kOffered || book_.may_have_begun(assignment);
+    return is_open && !record_.workflows[assignment.workflow].begun;
   };
   if (std::any_of(record_.assignments.begin(), record_.assignments.end(), waits)) return true;
   for (const uint16_t w : group) {

@@ -137,7 +137,7 @@ class JobKernel {
   void give_up(AssignmentId assignment) { given_up_.insert(assignment); }
   // The answer of a witness to job_effect::Deny.
   void denied(Instant now, const Witness& silent, const Witness& witness, Duration rest, JobEffects& out);
-  bool is_silent(const Witness& one) const { return fence_.is_silent(one); }
+  bool wants(const job_effect::Deny& denial) const { return fence_.wants(denial); }
   // All that may give permits, of which a silent worker may hold some.
   std::vector<Witness> all_witnesses() const { return book_.all_witnesses(); }
   // Its worker is alive, but the assignment makes no progress: its process is killed, and then it continues elsewhere.
@@ -198,7 +198,6 @@ class JobKernel {
     return book_.adopting && (lost_early_.contains(assignment.id) || book_.has_all_of(assignment));
   }
   void finish(Instant now, AssignmentRecord& assignment, JobEffects& out);
-  void fit_rest(const AssignmentRecord& assignment, Instant stopped);
   void lose_until_stop(const AssignmentRecord& assignment, Duration from);
 
   // --- job_kernel.cc: workers that are gone
@@ -222,8 +221,7 @@ class JobKernel {
   std::set<std::string> asking_clock_;
   std::map<AssignmentId, std::string> lost_early_;  // before the clock of the run was certain, and why
   std::set<AssignmentId> given_up_;
-  // Workflows that this owner has cancelled: they only end their iterations, which is less than the planned load.
-  std::set<uint16_t> ends_gracefully_;
+  Instant adopted_at_;
   Instant asked_until_;
 };
 

@@ -407,6 +407,7 @@ TEST(JobLastOwner, NoSecondThatWasToldIsMeasuredAgainWhenAClockIsBehind) {
   };
   JobEffects out;
   job.adopt(adopted, Duration::seconds(5), {{AssignmentId(1), 30}}, out);
+  job.sighted(adopted, "w2", 1, {{.assignment = AssignmentId(2), .phase = AssignmentPhase::kReady}}, out);
   EXPECT_FALSE(begun_by(Duration::millis(29'900)));
   EXPECT_TRUE(begun_by(Duration::seconds(30)));
   EXPECT_EQ(job.find(AssignmentId(2))->from, 30u);

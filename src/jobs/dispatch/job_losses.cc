@@ -246,7 +246,8 @@ void JobBook::fit_rest(const AssignmentRecord& assignment, Duration measured) {
     return;
   }
   if (measured + kStopTakes < rest->from) return add_loss(workflow, how, assignment.parts.count, measured, rest->from);
-  if (measured <= rest->from + kStopTakes) return;
+  // What only ends its iterations makes less than the planned load.
+  if (one.graceful || measured <= rest->from + kStopTakes) return;
   BW_PROBE("dispatch: an assignment was measured after its workflow had ended");
   const double ratio = static_cast<double>(assignment.parts.count) / std::max(one.parts, 1U);
   // Those that ended at about the same time are one loss.

@@ -166,6 +166,24 @@ TEST_F(JobLossesAtEnds, AnEndThatCrossesAnEvictionLeavesItsPartsToOthers) {
   EXPECT_EQ(job.record().workflows[0].state, WorkflowState::kRetrying);
 }
 
+// Two of its answers are about its cores, and one is about its disk.
+TEST_F(JobLossesAtEnds, AWorkerThatRefusesMissingPartsSaysEachReasonOnce) {
+  job.worker_gone(kAdopted, first.worker, first.life, "its process has ended", out);
+  Instant at = kAdopted;
+  for (const std::string why : {"no core is free", "no core is free", "its disk is full"}) {
+    at = at + Duration::seconds(1);
+    job.workers_changed(
+        at, {{.name = "w2", .life = 1, .cores = 2, .free = 1, .takes_work = true, .permits = true, .heard = at}}, out);
+    job.offered(at, AssignmentId(job.record().last_assignment), OfferAnswer::kBusy, why, out);
+  }
+  ASSERT_EQ(job.record().last_assignment, 5u);
+  std::vector<std::string> told;
+  for (const JobEvent& event : job.record().events) {
+    if (event.kind == "assignment_refused") told.push_back(event.detail);
+  }
+  EXPECT_EQ(told, (std::vector<std::string>{"worker 'w2': no core is free", "worker 'w2': its disk is full"}));
+}
+
 // Its worker, or the owner, was out of reach meanwhile.
 TEST_F(JobLossesAtEnds, ACrashThatItsOwnerHearsOfLateIsMissingSinceTheLastReport) {
   ends(AssignmentOutcome::kCrashed, Duration::seconds(10));
@@ -189,6 +207,28 @@ TEST(JobLosses, WhatWasKilledBecauseItDidNotStopIsMissingUntilTheOrder) {
       out);
   EXPECT_EQ(job.find(AssignmentId(1))->state, AssignmentState::kEnded);
   EXPECT_TRUE(job.record().losses.empty());
+}
+
+// Iterations that do not begin after a stop are no loss. Those that a killed process did not report before it are.
+TEST(JobLosses, IterationsThatAKilledProcessDidNotReportBeforeItsJobWasStoppedAreMissing) {
+  for (const auto as : {AssignmentOutcome::kStopped, AssignmentOutcome::kLost}) {
+    WorkflowSpec spec = load_spec("browse", kMinute);
+    spec.counted = plan::Iterations{.vus = 2, .iterations = 20'000};
+    const AssignmentRecord runs = assignment_of(1, {0, 1, 1}, AssignmentState::kRunning);
+    JobKernel job({spec}, JobRules(), running_record(1, {runs}), Prng(1));
+    JobEffects out;
+    job.adopt(kAdopted, Duration::seconds(13), {{runs.id, 10}}, out);
+    job.sighted(kAdopted, runs.worker, runs.life,
+                {{.assignment = runs.id, .phase = AssignmentPhase::kRunning, .clock = Duration::seconds(13)}}, out);
+    job.stop(kAdopted, {JobStop::Cause::kCancelled, StopHow::kAtOnce, "ann", "enough"}, {}, out);
+    job.ended(kAdopted + Duration::seconds(1), runs.id, AssignmentEnd{as, "killed", 10, Duration::seconds(14)}, out);
+    std::vector<plan::Loss> missing;
+    if (as == AssignmentOutcome::kLost) {
+      missing = {{Duration::seconds(10), Duration::seconds(13), 1,
+                  "worker 'w1' lost the process of an assignment, workflow 'browse'"}};
+    }
+    EXPECT_EQ(job.record().losses, missing);
+  }
 }
 
 // --- the rest of a workflow that was cancelled ----------------------------------------------------------------------
@@ -218,8 +258,26 @@ TEST_F(JobLossesAtEnds, TheRestOfACancelledWorkflowBeginsWhereItsWorkersStopped)
 TEST_F(JobLossesAtEnds, TheRestOfAGracefullyCancelledWorkflowBeginsWithTheOrder) {
   job.stop(kAdopted, {JobStop::Cause::kCancelled, StopHow::kGraceful, "ann", "enough"}, {0}, out);
   job.kept(kAdopted, job.record().revision, out);
+  EXPECT_TRUE(job.record().workflows[0].graceful) << "for the next owner";
   ends(AssignmentOutcome::kStopped, Duration::seconds(17));
   EXPECT_EQ(job.record().losses, std::vector{rest_from(13)});
+}
+
+TEST_F(JobLossesAtEnds, ACancellationAtOnceEndsWhatAGracefulOneLetsFinish) {
+  job.stop(kAdopted, {JobStop::Cause::kCancelled, StopHow::kGraceful, "ann", "enough"}, {0}, out);
+  job.kept(kAdopted, job.record().revision, out);
+  for (const bool again : {true, false}) {
+    out.clear();
+    job.stop(kAdopted, again ? kEnough : JobStop{JobStop::Cause::kCancelled, StopHow::kGraceful, "ann", "enough"}, {0},
+             out);
+    job.kept(kAdopted, job.record().revision, out);
+    EXPECT_EQ(std::ranges::count_if(out,
+                                    [](const JobEffect& one) {
+                                      const auto* stop = std::get_if<job_effect::Stop>(&one);
+                                      return stop != nullptr && stop->how == StopHow::kAtOnce;
+                                    }),
+              again ? 2 : 0);
+  }
 }
 
 TEST_F(JobLossesAtEnds, AnOrderToStopThatComesLateDoesNotLengthenALossThatTheCancellationEnds) {
@@ -281,13 +339,15 @@ TEST(JobLosses, WhatWasCutOffBeforeItsHandOverIsMissingUntilItsWorkflowWasCancel
 // Its second owner cancelled it by a wall clock that was ahead, and died before it knew better, or told anybody.
 class JobLossesOfThirdOwner : public testing::Test {
  protected:
-  void adopt(std::vector<plan::Loss> losses) {
+  void adopt(std::vector<plan::Loss> losses, bool graceful = false, std::optional<JobStop> stop = std::nullopt) {
     AssignmentRecord other = assignment_of(2, {0, 1, 1}, AssignmentState::kRunning);
     other.workflow = 1;
     JobRecord record = running_record(1, {assignment_of(1, {0, 1, 1}, AssignmentState::kStopping), other});
     record.workflows.push_back(record.workflows[0]);
     record.workflows[0].state = WorkflowState::kCancelled;
     record.workflows[0].why = "enough";
+    record.workflows[0].graceful = graceful;
+    record.stop = std::move(stop);
     record.losses = std::move(losses);
     record.events = {{Duration::seconds(3), "scaled", {}}, {Duration::seconds(50), "workflow_stopping", {}}};
     job.emplace(JobSpec{load_spec("browse", kMinute), load_spec("pay", kMinute)}, JobRules(), record, Prng(1));
@@ -297,6 +357,13 @@ class JobLossesOfThirdOwner : public testing::Test {
                    {{.assignment = one.id, .phase = AssignmentPhase::kRunning, .clock = Duration::seconds(30)}}, out);
     }
     job->kept(kAdopted, job->record().revision, out);
+  }
+  std::optional<StopHow> ordered() const {
+    for (const JobEffect& one : out) {
+      const auto* stop = std::get_if<job_effect::Stop>(&one);
+      if (stop != nullptr && stop->assignment == AssignmentId(1)) return stop->how;
+    }
+    return std::nullopt;
   }
   void stops() {
     job->ended(kAdopted + Duration::seconds(1), AssignmentId(1),
@@ -308,10 +375,7 @@ class JobLossesOfThirdOwner : public testing::Test {
 
 TEST_F(JobLossesOfThirdOwner, StopsWhatRunsAndNamesWhatIsMissing) {
   adopt({rest_from(50)});
-  const auto stop = std::find_if(out.begin(), out.end(),
-                                 [](const JobEffect& one) { return std::holds_alternative<job_effect::Stop>(one); });
-  ASSERT_NE(stop, out.end());
-  EXPECT_EQ(std::get<job_effect::Stop>(*stop).why, "enough");
+  EXPECT_EQ(ordered(), StopHow::kAtOnce);
   stops();
   ASSERT_EQ(job->record().losses.size(), 2u);
   EXPECT_EQ(job->record().losses[1].from, Duration::seconds(30));
@@ -322,6 +386,25 @@ TEST_F(JobLossesOfThirdOwner, NamesWhatIsMissingAlsoWhenTheClockOfTheSecondOneSa
   adopt({});
   stops();
   EXPECT_EQ(job->record().losses, std::vector{rest_from(30)});
+}
+
+TEST_F(JobLossesOfThirdOwner, LetsIterationsFinishIfTheCancellationWasGraceful) {
+  adopt({rest_from(28)}, true);
+  EXPECT_EQ(ordered(), StopHow::kGraceful);
+  job->applied(kAdopted, AssignmentId(1), 33, out);
+  job->ended(kAdopted + Duration::seconds(4), AssignmentId(1),
+             AssignmentEnd{AssignmentOutcome::kStopped, {}, 33, Duration::seconds(33)}, out);
+  EXPECT_EQ(job->record().losses, std::vector{rest_from(28)}) << "nothing began after the cancellation";
+}
+
+TEST_F(JobLossesOfThirdOwner, StopsAtOnceWhatTheWholeJobStopsAtOnce) {
+  adopt({rest_from(28)}, true, kEnough);
+  EXPECT_EQ(ordered(), StopHow::kAtOnce);
+}
+
+TEST_F(JobLossesOfThirdOwner, LetsNothingFinishThatWasCancelledAtOnceBeforeTheJobWasStoppedGracefully) {
+  adopt({rest_from(28)}, false, JobStop{JobStop::Cause::kThreshold, StopHow::kGraceful, "", "a threshold failed"});
+  EXPECT_EQ(ordered(), StopHow::kAtOnce);
 }
 
 TEST_F(JobLossesOfThirdOwner, LeavesNoEventInTheFuture) {

@@ -362,7 +362,8 @@ Instant JobMoves::next_move() const {
   Instant next = Instant::never();
   for (const AssignmentRecord& assignment : record_.assignments) {
     if (!book_.zero || book_.adopting) break;
-    if (assignment.state == AssignmentState::kReady && !book_.is_spare(assignment)) {
+    const bool begins = !book_.is_spare(assignment) && !book_.unsighted.contains(assignment.id);
+    if (assignment.state == AssignmentState::kReady && begins) {
       const Instant busy = book_.runs_elsewhere_until(assignment);
       if (busy != Instant()) next = std::min(next, busy);
     }

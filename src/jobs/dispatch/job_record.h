@@ -104,7 +104,8 @@ struct WorkflowRecord {
   uint32_t retries = 0;      // assignments that had to go to another worker
   uint64_t base_second = 0;  // of the run: where its clock begins, once it has begun
   bool begun = false;
-  uint32_t vus = 0;  // that it is to have now, if externally controlled
+  uint32_t vus = 0;       // that it is to have now, if externally controlled
+  bool graceful = false;  // it was cancelled so: its running iterations may finish
   bool operator==(const WorkflowRecord&) const = default;
 };
 

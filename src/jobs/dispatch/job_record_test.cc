@@ -24,6 +24,24 @@ TEST(JobBook, of_many_events_the_first_and_the_newest_stay_and_a_flood_displaces
   EXPECT_EQ(events[kMaxJobEvents / 2].kind, "scaled") << "of a kind that has none among the newer ones the oldest goes";
 }
 
+// The last entry of a full list may name more than is missing, and never less.
+TEST(JobBook, a_rest_that_a_full_list_has_merged_stays_when_workers_stop_later) {
+  const AssignmentRecord one = assignment_of(1, {0, 1, 2}, AssignmentState::kStopping);
+  const AssignmentRecord two = assignment_of(2, {1, 1, 2}, AssignmentState::kStopping);
+  JobRecord record = running_record(2, {one, two});
+  record.workflows[0].state = WorkflowState::kCancelled;
+  record.losses.assign(kMaxLosses, {Duration::seconds(1), Duration::seconds(2), 0.1, "worker 'w9' was lost"});
+  JobBook book({load_spec("browse", kMinute)}, JobRules(), record);
+  book.zero = kAdopted - Duration::seconds(13);
+  book.lose_rest(kAdopted, 0);
+  const plan::Loss merged{Duration::seconds(1), kMinute, 1, std::string(kMergedLosses)};
+  ASSERT_EQ(book.record.losses.back(), merged);
+  book.fit_rest(one, Duration::seconds(20));
+  book.fit_rest(two, Duration::seconds(30));
+  EXPECT_EQ(book.record.losses.size(), kMaxLosses);
+  EXPECT_EQ(book.record.losses.back(), merged);
+}
+
 // Two workflows, and an assignment in each state.
 JobRecord good_record() {
   JobRecord record;

@@ -222,8 +222,8 @@ class JobWorld {
     }
   }
   void deny() {
-    std::erase_if(denials_, [&](const Witness& silent) { return !job_->is_silent(silent); });
-    for (const Witness& silent : std::vector(denials_)) {
+    std::erase_if(denials_, [&](const job_effect::Deny& denial) { return !job_->wants(denial); });
+    for (const auto& [silent, last] : std::vector(denials_)) {
       const Duration rest = std::max(Duration::zero(), workers_.at(silent.worker).permit - now_);
       for (const Witness& witness : job_->all_witnesses()) {
         const Worker& worker = workers_.at(witness.worker);
@@ -386,7 +386,7 @@ class JobWorld {
       stops.push_back(*stop);
       stopped(stop->assignment, stop->evict ? AssignmentOutcome::kEvicted : AssignmentOutcome::kStopped);
     } else if (const auto* denying = std::get_if<job_effect::Deny>(&effect)) {
-      denials_.push_back(denying->silent);
+      denials_.push_back(*denying);
     } else if (const auto* close = std::get_if<job_effect::CloseStream>(&effect)) {
       closed_.insert(close->assignment);
     } else if (std::holds_alternative<job_effect::Conclude>(effect)) {
@@ -470,7 +470,7 @@ class JobWorld {
   JobRecord durable_;
   std::map<AssignmentId, bool> to_take_over_;  // whether they may begin
   std::set<AssignmentId> to_hand_over_;
-  std::vector<Witness> denials_;
+  std::vector<job_effect::Deny> denials_;
   std::vector<std::pair<std::string, uint64_t>> gone_;
   std::vector<std::pair<std::string, uint64_t>> everybody_dead_;
   std::set<AssignmentId> closed_;

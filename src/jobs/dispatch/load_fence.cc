@@ -21,7 +21,6 @@ void LoadFence::adopt(Instant now) {
   for (const AssignmentRecord& assignment : book_.record.assignments) {
     if (!is_live(assignment)) continue;
     lives_[{assignment.worker, assignment.life}] = {.given = now, .heard = now};
-    unsighted_.insert(assignment.worker);
   }
   next_ = now + book_.rules.silence;
 }
@@ -54,7 +53,7 @@ bool LoadFence::may_run(Instant now, const AssignmentRecord& assignment) const {
   // A new owner has the clock of the run from a wall clock at first, which may be ahead.
   if (!book_.adopting && book_.is_past(now, assignment.workflow)) return false;
   const bool told = assignment.follows != AssignmentId() && assignment.state != AssignmentState::kOffered;
-  return assignment.streams || told || unsighted_.contains(assignment.worker);
+  return assignment.streams || told || book_.unsighted.contains(assignment.id);
 }
 
 std::map<std::pair<std::string, uint64_t>, bool> LoadFence::runners(Instant now) const {
@@ -80,6 +79,11 @@ bool LoadFence::doubt(Instant now, const std::string& worker) {
 bool LoadFence::is_silent(const Witness& one) const {
   const auto found = lives_.find({one.worker, one.life});
   return found != lives_.end() && found->second.silent;
+}
+
+bool LoadFence::wants(const job_effect::Deny& denial) const {
+  const auto found = lives_.find({denial.silent.worker, denial.silent.life});
+  return found != lives_.end() && found->second.silent && found->second.asked == denial.last;
 }
 
 bool LoadFence::knows_witnesses(const Witness& one) const {
@@ -144,7 +148,8 @@ std::vector<LoadFence::Gone> LoadFence::look(Instant now, JobEffects& out) {
     if (!life.silent && (life.doubted || life.heard + book_.rules.silence <= now)) {
       life.silent = true;
       life.denied.clear();
-      out.push_back(job_effect::Deny{who, AssignmentId(book_.record.last_assignment)});
+      life.asked = AssignmentId(book_.record.last_assignment);
+      out.push_back(job_effect::Deny{who, life.asked});
     }
     const Instant at = life.silent ? ends(who, life, unfenced) : life.heard + book_.rules.silence;
     if (life.silent && at <= now) {

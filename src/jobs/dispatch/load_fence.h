@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,8 +31,6 @@ class LoadFence {
   // report whose answer the worker has. True: the answer is a permit. A silent worker gets none until it has heard an
   // answer again.
   bool heard(Instant now, const std::string& worker, uint64_t life, uint64_t number = 0, uint64_t answered = 0);
-  // The worker has told this owner which assignments it runs.
-  void sighted(const std::string& worker) { unsighted_.erase(worker); }
   // Membership says that the worker is dead. False: nothing of it can run, or the job has no fence.
   bool doubt(Instant now, const std::string& worker);
   // `witness` gives the worker `silent` no further permit; its last one ends within `rest`.
@@ -50,6 +47,8 @@ class LoadFence {
   // Whether the worker may be running the assignment now, or may begin it without an order.
   bool may_run(Instant now, const AssignmentRecord& assignment) const;
   bool is_silent(const Witness& one) const;
+  // The worker is still silent, and has got nothing since that this denial does not cover.
+  bool wants(const job_effect::Deny& denial) const;
   // Whether the worker is known to have the present list of witnesses.
   bool knows_witnesses(const Witness& one) const;
 
@@ -69,6 +68,7 @@ class LoadFence {
     uint64_t awaited = 0;  // the first report whose answer it may not have heard
     bool doubted = false;
     bool silent = false;
+    AssignmentId asked;                  // while it is silent: denials up to this one count
     std::map<uint64_t, Instant> denied;  // by life of a witness: none of its permits counts from this time on
     // Versions of the list of witnesses: in the last answer (to the report `told_in`), and known to the worker.
     uint64_t told = 0;
@@ -84,7 +84,6 @@ class LoadFence {
   std::map<std::pair<std::string, uint64_t>, Life> lives_;
   std::map<uint64_t, Instant>
       ended_;  // lives of witnesses whose process has ended: from when on their permits do not count
-  std::set<std::string> unsighted_;  // workers that have not told this owner what they run
   Instant next_ = Instant::never();
 };
 

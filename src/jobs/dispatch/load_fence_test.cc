@@ -93,6 +93,23 @@ TEST_F(LoadFenceTest, a_worker_that_is_heard_again_goes_on_and_is_denied_anew_la
   EXPECT_EQ(denials(), 2u);
 }
 
+// The answer to a denial comes late, when the worker is silent again and runs what came after that denial.
+TEST_F(LoadFenceTest, a_denial_counts_only_if_it_covers_what_a_silent_worker_may_run) {
+  pass(Duration::millis(2'100), {4});
+  const job_effect::Deny before = std::get<job_effect::Deny>(out_.back());
+  EXPECT_TRUE(fence_.wants(before));
+  pass(Duration::millis(100), {});
+  EXPECT_FALSE(fence_.wants(before)) << "it is heard again";
+  AssignmentRecord next = book_.record.assignments[4];
+  next.id = AssignmentId(++book_.record.last_assignment);
+  book_.record.assignments.push_back(next);
+  pass(Duration::millis(2'100), {4});
+  const job_effect::Deny now = std::get<job_effect::Deny>(out_.back());
+  EXPECT_EQ(now.last, next.id);
+  EXPECT_TRUE(fence_.wants(now));
+  EXPECT_FALSE(fence_.wants(before));
+}
+
 TEST_F(LoadFenceTest, a_silent_witness_is_denied_by_the_others_only) {
   pass(Duration::millis(2'100), {0});
   fence_.denied(now_, who(0), who(0), {});
@@ -219,9 +236,9 @@ TEST_F(LoadFenceTest, what_has_not_begun_has_nothing_to_wait_for) {
   one.state = AssignmentState::kReady;
   EXPECT_FALSE(fence_.may_run(now_, one));
   EXPECT_FALSE(fence_.doubt(now_, "w4"));
-  fence_.adopt(now_);
+  book_.unsighted.insert(one.id);
   EXPECT_TRUE(fence_.may_run(now_, one)) << "the owner before may have begun it";
-  fence_.sighted("w4");
+  book_.unsighted.clear();
   EXPECT_FALSE(fence_.may_run(now_, one));
 }
 

@@ -296,7 +296,7 @@ task<void> JobOrders::deny(dispatch::job_effect::Deny deny, dispatch::Witness wi
   std::optional<Duration> rest;
   co_await insist(
       [&]() -> std::optional<Said> {
-        if (!owner_.job_->is_silent(deny.silent)) return std::nullopt;
+        if (!owner_.job_->wants(deny)) return std::nullopt;
         return Said{witness.worker,
                     dispatch::DenyMessage{owner_.id_, owner_.handle_->fence(), witness.life, deny.silent, deny.last}};
       },
@@ -307,7 +307,7 @@ task<void> JobOrders::deny(dispatch::job_effect::Deny deny, dispatch::Witness wi
         if (refusal != nullptr && refusal->kind == Refusal::Kind::kUnknown) rest = owner_.job_->rules().permit / 2;
         return rest.has_value();
       });
-  if (!rest || owner_.closing_ || !owner_.owned_) co_return;
+  if (!rest || owner_.closing_ || !owner_.owned_ || !owner_.job_->wants(deny)) co_return;
   owner_.step([&](Instant at, JobEffects& out) { owner_.job_->denied(at, deny.silent, witness, *rest, out); });
 }
 

@@ -2,6 +2,7 @@
 // counts, second by second.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <map>
@@ -70,6 +71,7 @@ class LoadThread final : public vuser::WindowSink {
   // After thread_ended.
   Instant ended() const { return ended_; }
   Instant ended(uint16_t workflow) const { return engine_->ended(workflow); }
+  bool served_all() const { return engine_->served_all(); }
   std::vector<plan::Provided> provided(uint16_t workflow) const { return engine_->provided(workflow); }
 
  private:
@@ -178,6 +180,10 @@ class LoadGroup {
   Duration elapsed() const { return elapsed_; }
   // The same to the end of a workflow.
   Duration elapsed(uint16_t workflow) const;
+  // After run(): whatever ended it, all arrivals had begun and ended.
+  bool served_all() const {
+    return std::ranges::all_of(threads_, [](const auto& thread) { return thread->served_all(); });
+  }
 
  private:
   friend class LoadThread;

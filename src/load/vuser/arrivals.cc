@@ -81,6 +81,7 @@ task<void> Executors::arrivals(WorkflowRun& run, const plan::ArrivalRate& execut
   run.serving.clear();  // on the thread that made them
   drop_expired(run, true);
   tell_waiting(run);
+  run.served = !run.waiting.cancelled();
   // Its last arrival is due before the end of its time. Without the rest, its rate would exceed the planned one.
   co_await runtime_.sleep_until(run.last(), &run.waiting);
 }

@@ -251,6 +251,10 @@ Instant Engine::ended() const {
   return last;
 }
 
+bool Engine::served_all() const {
+  return std::ranges::all_of(runs_, [](const auto& run) { return run->served; });
+}
+
 Instant Engine::ended(uint16_t workflow) const {
   const auto run = std::ranges::find_if(runs_, [&](const auto& one) { return one->index == workflow; });
   return run == runs_.end() ? Instant() : (*run)->ended;

@@ -110,6 +110,8 @@ class Engine {
   // After run(): now, but when the permit has ended, the instant from which on nothing that was due has begun. A thread
   // that was stopped finds the end of its permit later.
   Instant ended() const;
+  // After run(): whatever ended it, all arrivals of its part had begun and ended.
+  bool served_all() const;
   // The end of this engine's part of a workflow, after run(); the earliest instant when it has none.
   Instant ended(uint16_t workflow) const;
 

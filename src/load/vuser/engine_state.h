@@ -256,6 +256,7 @@ struct WorkflowRun {
   uint64_t waiting_from = 0;                 // arrivals [waiting_from, arrived) found no user and are not settled
   uint64_t counted_to = 0;                   // of those, arrivals before this one already count as dropped
   Instant left_from = Instant::never();      // after the end: when the first one that did not begin was due
+  bool served = false;                       // all of them have ended, and only time is left
 };
 
 }  // namespace bellwether::vuser

@@ -104,6 +104,7 @@ class EnginePermit : public testing::Test {
     start_ = runtime_->read_clock();
     runtime_->run(engine.run(start_));
     lived_ = engine.ended() - start_;
+    served_all_ = engine.served_all();
     EXPECT_EQ(permit.over, !hands_over_);
     EXPECT_FALSE(sum_.aborted) << "the target is not to blame";
     EXPECT_EQ(step().failed, hands_over_ ? interrupted() : 0u);
@@ -132,6 +133,7 @@ class EnginePermit : public testing::Test {
   Instant start_;
   Instant ended_at_;
   Duration lived_;  // as the engine says
+  bool served_all_ = false;
   Sum sum_;
   runtime::Scope serving_;
 };
@@ -155,6 +157,20 @@ TEST_F(EnginePermit, that_has_ended_leaves_the_arrivals_of_a_sleep_to_others) {
   EXPECT_EQ(sum_.all.workflows[0].scheduled, schedule.due_before(lived_)) << "each that was due before the end it says";
   EXPECT_LE(lived_, ended_at_ - start_ + Duration::millis(2)) << "the sleep is no part of its life";
   EXPECT_LE(step().count, requests_ + 4) << "one of each user may have found the end";
+  EXPECT_FALSE(served_all_);
+}
+
+// One arrival in an hour, which has its answer or waits for it.
+TEST_F(EnginePermit, that_ends_after_the_last_arrival_has_ended_leaves_nothing_to_others) {
+  rate_per_s_ = 1.0 / 3600;
+  for (const bool is_answered : {true, false}) {
+    requests_ = 0;
+    answered_ = is_answered ? 2 : 0;
+    until_ = (runtime_->boot_now() + Duration::millis(300)).ns();
+    live(1);
+    EXPECT_EQ(requests_, 1u);
+    EXPECT_EQ(served_all_, is_answered);
+  }
 }
 
 TEST_F(EnginePermit, that_has_ended_leaves_the_time_of_a_sleep_to_others) {

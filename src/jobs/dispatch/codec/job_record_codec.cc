@@ -37,6 +37,7 @@ void pass(Io& io, wire::RecordWorkflows& at, List& list) {
   io.column(at.mutable_base_second(), list, &WorkflowRecord::base_second);
   io.column(at.mutable_begun(), list, &WorkflowRecord::begun);
   io.column(at.mutable_vus(), list, &WorkflowRecord::vus);
+  io.column(at.mutable_graceful(), list, &WorkflowRecord::graceful);
 }
 
 template <class Io, class List>
