@@ -290,6 +290,11 @@ std::string option_trouble(const CLI::Option& option, const CLI::ParseError& err
 std::string whats_wrong(const CLI::App& command, const CLI::ParseError& error) {
   const std::vector<std::string> unknown = command.remaining(true);
   const auto names = names_of(commands_of(command));
+  const auto hint = [&command](const std::string& word, const std::vector<std::string>& known) {
+    const std::string near = did_you_mean(word, known);
+    const bool is_curl = near.empty() && path_of(command) == "import curl";
+    return is_curl ? "; put the whole command line of curl in quotes" : near;
+  };
   const bool wants_command = command.get_require_subcommand_min() > 0;
   if (wants_command && unknown.empty())
     return fmt::format("the command is missing; give one of: {}", CLI::detail::join(names, ", "));
@@ -299,12 +304,11 @@ std::string whats_wrong(const CLI::App& command, const CLI::ParseError& error) {
   for (const std::string& word : unknown) {
     if (word == "--") break;  // the words of another command follow
     if (!word.starts_with('-')) continue;
-    return fmt::format("there is no option '{}'{}", word,
-                       did_you_mean(word.substr(0, word.find('=')), option_names(command)));
+    return fmt::format("there is no option '{}'{}", word, hint(word.substr(0, word.find('=')), option_names(command)));
   }
   if (const CLI::Option* option = option_in(command, error.what())) return option_trouble(*option, error);
   if (unknown.empty()) return error.what();
-  return fmt::format("unexpected argument '{}'{}", unknown.front(), did_you_mean(unknown.front(), names));
+  return fmt::format("unexpected argument '{}'{}", unknown.front(), hint(unknown.front(), names));
 }
 
 }  // namespace

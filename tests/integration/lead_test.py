@@ -3,6 +3,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 
@@ -56,6 +57,14 @@ class Ends(leading.Test):
         self.assertIn(str(first.pid), said["text"])
         self.assertEqual(said["key"], "key")
         self.assertEqual([one["event"] for one in first.events if one["event"] == "waiting"], [])
+
+    def test_a_store_that_has_lost_data_is_reported_once(self):
+        self.assertEqual(self.run_lead().code, 0)
+        shutil.rmtree(self.folder / "locks")
+        run = self.run_lead("-n")
+        self.assertEqual(run.code, 1, run)
+        self.assertIn("not leading 'key': another process may hold the key", run.err)
+        self.assertEqual(run.err.count("lost data"), 1, run)
 
     def test_a_wait_that_is_long_enough(self):
         self.leads(command=["sleep", "0.2"])

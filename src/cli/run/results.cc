@@ -168,10 +168,11 @@ TextRows list_rows(const List& list, const Say& say) {
 }
 
 TextRows loss_rows(const report::ResultFile& run) {
-  return list_rows(run.lost, [](const report::ResultLoss& one) {
-    return fmt::format("! from {} to {}, {} of the load: {}", format_duration(Duration::from_seconds_f(one.from)),
-                       format_duration(Duration::from_seconds_f(one.to)), report::ratio_text(one.ratio), one.cause);
-  });
+  std::vector<plan::Loss> losses;
+  for (const report::ResultLoss& one : run.lost) {
+    losses.push_back({Duration::from_seconds_f(one.from), Duration::from_seconds_f(one.to), one.ratio, one.cause});
+  }
+  return list_rows(report::loss_texts(losses), [](const std::string& text) { return "! " + text; });
 }
 
 // The summary at the end of the run, without the sections that only its live figures have (DISTRIBUTION, PHASES).

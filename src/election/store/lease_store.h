@@ -30,7 +30,7 @@ class StoreKey {
  public:
   virtual ~StoreKey() = default;
   // Makes what a claim needs on this machine: the folder of a lock. A candidate calls it before it stands, and ends if
-  // it fails; an observer does not call it.
+  // it fails; an observer does not call it. kTimeout when the disk does not answer within ten seconds.
   virtual runtime::task<Status> prepare() { co_return Status(); }
   // `deadline` is of the monotonic clock; kTimeout when it passes.
   virtual runtime::task<Result<election::Observation>> look(Instant deadline, runtime::Cancellation* cancel) = 0;

@@ -324,7 +324,9 @@ void StoreCampaign::on_leader_changed(const election::LeaseRecord& record, const
   const election::Elector& elector = candidate_->elector();
   const Verdict::Kind kind = elector.verdict().kind;
   const bool free = kind == Verdict::Kind::kFree || kind == Verdict::Kind::kOurs;
-  listener_->on_leader_changed({record, evidence, elector.last_failover(), free ? "" : elector.verdict().why});
+  std::string why = free ? std::string() : elector.verdict().why;
+  if (kind == Verdict::Kind::kLostData) why = "another process may hold the key";  // a warning with the reason follows
+  listener_->on_leader_changed({record, evidence, elector.last_failover(), std::move(why)});
 }
 
 void StoreCampaign::on_store_error(bool renewal, const std::string& why) {

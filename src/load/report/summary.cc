@@ -227,14 +227,10 @@ void write_notes(Page& page, const RunReport& run) {
 void write_losses(Page& page, const RunReport& run) {
   if (run.losses.empty()) return;
   page.heading("LOST", "missing in all figures above");
-  for (std::size_t l = 0; l < std::min(run.losses.size(), kLossesShown); ++l) {
-    const plan::Loss& loss = run.losses[l];
-    page.wrapped(page.style("!", Style::kWarn) + " ",
-                 fmt::format("from {} to {}, {} of the load: {}", format_duration(loss.from), format_duration(loss.to),
-                             ratio_text(loss.ratio), words(loss.cause)),
-                 2);
-  }
-  write_more(page, run.losses.size() - std::min(run.losses.size(), kLossesShown), "gap");
+  const std::vector<std::string> lines = loss_texts(run.losses);
+  const std::size_t shown = std::min(lines.size(), kLossesShown);
+  for (std::size_t l = 0; l < shown; ++l) page.wrapped(page.style("!", Style::kWarn) + " ", words(lines[l]), 2);
+  write_more(page, lines.size() - shown, "gap");
 }
 
 void write_requests(Page& page, const RunReport& run) {

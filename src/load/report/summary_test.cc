@@ -124,7 +124,8 @@ TEST(Summary, lists_are_short_however_much_happened) {
   report.events.clear();
   std::string story;
   while (story.size() < 5000) story += "and then ";
-  report.losses.assign(11, {Duration::seconds(1), Duration::seconds(2), 0.5, story});
+  report.losses.clear();
+  for (int i = 0; i < 11; ++i) report.losses.push_back({Duration::seconds(1), Duration::seconds(2 + i), 0.5, story});
   for (int i = 0; i < 50; ++i) {
     report.events.push_back({Duration::seconds(i), "worker_joined", "worker w" + std::to_string(i) + " is there"});
   }
@@ -147,6 +148,17 @@ TEST(Summary, lists_are_short_however_much_happened) {
   EXPECT_LT(lost.size(), 70u);
   EXPECT_EQ(std::count_if(lost.begin(), lost.end(), [](const auto& line) { return line.starts_with("  ! from"); }), 10);
   EXPECT_EQ(lost.back(), "  … and 1 more gap, all in the result file");
+}
+
+TEST(Summary, equal_losses_are_one_line_with_their_number) {
+  auto run = spread_run();
+  const plan::Loss one{Duration::seconds(1), Duration::seconds(2), 0.25, "worker 'w1' was lost"};
+  const plan::Loss longer{Duration::seconds(1), Duration::seconds(3), 0.25, "worker 'w1' was lost"};
+  run->report.losses = {one, longer, one, one};
+  const auto lost = block(summary(run->report), "LOST");
+  ASSERT_EQ(lost.size(), 1u + 2);
+  EXPECT_EQ(lost[1], "  ! from 1s to 2s, 3 times 25.00% of the load: worker 'w1' was lost");
+  EXPECT_EQ(lost[2], "  ! from 1s to 3s, 25.00% of the load: worker 'w1' was lost");
 }
 
 TEST(Summary, just_as_many_events_as_fit_are_all_shown) {

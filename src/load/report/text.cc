@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 
 #include "core/base/encoding.h"
 #include "core/base/units.h"
@@ -53,6 +54,23 @@ std::string percent(uint64_t part, uint64_t whole) {
 }
 
 std::string ratio_text(double part) { return part < 0.0001 ? "<0.01%" : ratio(std::min(part, 1.0)); }
+
+std::vector<std::string> loss_texts(const std::vector<plan::Loss>& losses) {
+  using Words = std::pair<std::string, std::string>;
+  std::vector<Words> all;
+  std::map<Words, std::size_t> times;
+  for (const plan::Loss& loss : losses) {
+    Words words{fmt::format("from {} to {}, ", format_duration(loss.from), format_duration(loss.to)),
+                fmt::format("{} of the load: {}", ratio_text(loss.ratio), loss.cause)};
+    if (++times[words] == 1) all.push_back(std::move(words));
+  }
+  std::vector<std::string> out;
+  for (const Words& words : all) {
+    const std::size_t count = times[words];
+    out.push_back(words.first + (count > 1 ? format_count(count) + " times " : "") + words.second);
+  }
+  return out;
+}
 
 std::string decimal(double value) {
   if (value < 0 || !std::isfinite(value) || value >= 1e18) return fmt::format("{:g}", value);

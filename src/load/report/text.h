@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/time.h"
+#include "load/plan/finding.h"
 #include "load/plan/plan.h"
 #include "load/report/result_file.h"
 
@@ -19,6 +20,8 @@ namespace bellwether::report {
 std::string percent(uint64_t part, uint64_t whole);
 // The same of a part of 0..1 that is not none.
 std::string ratio_text(double part);
+// "from 1s to 4s, 25.00% of the load: worker 'w1' was lost" for each loss. Equal ones are one: "2 times 25.00% of …".
+std::vector<std::string> loss_texts(const std::vector<plan::Loss>& losses);
 // "1,234.5": two decimals under 10, one under 1,000, none above.
 std::string decimal(double value);
 

@@ -218,6 +218,27 @@ TEST(DiskCrash, a_disk_that_hangs_costs_no_call_more_than_its_deadline_and_no_ep
   }
 }
 
+task<void> make_its_folder(Runtime& runtime, void* context) {
+  auto& answers = *static_cast<std::vector<Status>*>(context);
+  const auto store = co_await open(runtime, Which::kHost);
+  auto key = std::move(*store->open("default"));
+  const Status answer = co_await key->prepare();
+  answers.push_back(answer);
+  co_await runtime.sleep(Duration::hours(2));
+}
+
+TEST(DiskCrash, a_disk_that_hangs_ends_the_making_of_a_folder) {
+  sim::World world(1);
+  sim::Node& node = world.add_node("node");
+  node.disk().settings().sync_min = node.disk().settings().sync_max = Duration::hours(1);
+  std::vector<Status> answers;
+  node.start(&make_its_folder, &answers);
+  world.run_for(Duration::hours(24));
+  ASSERT_EQ(answers.size(), 1u);
+  ASSERT_FALSE(answers[0]);
+  EXPECT_EQ(answers[0].error().code, Errc::kTimeout);
+}
+
 struct Race {
   History history;
   int rounds = 0;

@@ -67,6 +67,7 @@ using Kind = WriteRequest::Kind;
 // An unreadable claim may be half-written by a program that takes no lock: we read it again this many times over this
 // period, or over a part of the remaining time if that is shorter.
 constexpr int kMoreLooks = 4;
+constexpr Duration kFolderLimit = Duration::seconds(10);
 constexpr Duration kPatience = Duration::millis(100);
 // Between looks at work that lingers: it mostly ends within milliseconds, or not at all.
 constexpr Duration kFirstLinger = Duration::millis(1);
@@ -421,8 +422,9 @@ task<Result<T>> DiskKey::run(Begin begin, Instant deadline, runtime::Cancellatio
 }
 
 task<Status> DiskKey::prepare() {
-  const Status made = co_await make_folder(state_);
-  if (made) co_return made;
+  auto begin = [this] { return make_folder(state_); };
+  const Status made = co_await run<void>(begin, state_->runtime.read_clock() + kFolderLimit, nullptr);
+  if (made || made.error().code == Errc::kTimeout) co_return made;
   co_return fail(made.error().code, "{}; name another folder, or make this one for the user of this process",
                  made.error().message);
 }
