@@ -16,7 +16,7 @@ from lib.foreign import Foreign
 from lib.kubeconfig import kubeconfig
 from lib.kubernetes import Kubernetes
 
-ROUNDS = int(os.environ.get("BW_RACE_ROUNDS", "8"))
+ROUNDS = int(os.environ.get("BW_RACE_ROUNDS", "6"))
 LEASE = 6  # s
 
 
