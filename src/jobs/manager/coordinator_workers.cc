@@ -240,8 +240,6 @@ std::size_t JobCoordinator::waiting_bytes() const {
   return ingest_ == nullptr ? 0 : ingest_->book().open_bytes() + ingest_->unsafe_bytes();
 }
 
-std::size_t JobCoordinator::streams() const { return ingest_ == nullptr ? 0 : ingest_->book().streams(); }
-
 // The load of the fullest buffer. Uncopied seconds are summed up and take no more memory here: workers have to keep
 // them, and resend them if this manager dies.
 resilience::Backpressure JobCoordinator::pressure() const {

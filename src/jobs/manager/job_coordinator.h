@@ -141,7 +141,7 @@ class JobCoordinator final : private jobs::JobHandle::Listener {
   const std::vector<FileRef>& files() const { return files_; }
   // Its reports that wait: for the rest of their second, or to be copied.
   std::size_t waiting_bytes() const;
-  std::size_t streams() const;
+  std::size_t streams() const { return ingest_ == nullptr ? 0 : ingest_->book().streams(); }
   resilience::Backpressure pressure() const;
 
  private:

@@ -216,12 +216,6 @@ std::size_t ManagerService::waiting_bytes() const {
   return sum;
 }
 
-std::size_t ManagerService::waiting_bytes_most() const {
-  std::size_t streams = 0;
-  for (const auto& [id, coordinator] : coordinators_) streams += coordinator->streams();
-  return settings_.waiting_most.bytes(streams);
-}
-
 dispatch::Response ManagerService::report(const std::string& worker, const dispatch::WorkerReport& told) {
   const WorkerRegistry::Entry* before = registry_.find(worker);
   const bool is_new = before == nullptr || before->report.life != told.life;

@@ -110,9 +110,10 @@ class ManagerService final : public cluster::Service {
   health::Progress progress() const { return progress_.progress(parts_.runtime.now()); }
   // The reports of all jobs that wait to be counted or copied, and the resulting load of this manager.
   std::size_t waiting_bytes() const;
-  std::size_t waiting_bytes_most() const;
   resilience::Backpressure pressure() const {
-    return resilience::backpressure_of(waiting_bytes(), waiting_bytes_most());
+    std::size_t streams = 0;
+    for (const auto& [id, coordinator] : coordinators_) streams += coordinator->streams();
+    return resilience::backpressure_of(waiting_bytes(), settings_.waiting_most.bytes(streams));
   }
   // The breaker before questions to a quorum about new jobs. Open: quorums failed repeatedly, and none is asked.
   resilience::BreakerState quorum_breaker() const { return quorum_.state(parts_.runtime.now()); }
