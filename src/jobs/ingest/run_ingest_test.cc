@@ -58,11 +58,11 @@ TEST_F(RunIngestTest, ARunIsAsLongAsTheSecondsThatItsStreamsMerged) {
   ASSERT_TRUE(ingest.open(StreamId(2), 2));
   ASSERT_TRUE(ingest.hear(at(0), StreamId(1), 1, 6, second(prng, 0)));
   ASSERT_TRUE(ingest.hear(at(0), StreamId(2), 1, 6, second(prng, 0)));
-  EXPECT_TRUE(ingest.settle(at(0)));
+  EXPECT_TRUE(ingest.settle(at(1500)));
   EXPECT_EQ(ingest.totals().elapsed(), Duration::seconds(8));
   ASSERT_TRUE(ingest.open(StreamId(3), 0));
-  ASSERT_TRUE(ingest.hear(at(0), StreamId(3), 1, 8, second(prng, 0)));
-  ingest.finish(at(0));
+  ASSERT_TRUE(ingest.hear(at(1500), StreamId(3), 1, 8, second(prng, 0)));
+  ingest.finish(at(1500));
   EXPECT_EQ(ingest.totals().elapsed(), Duration::seconds(8)) << "late, and others had measured then";
 }
 
