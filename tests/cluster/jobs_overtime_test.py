@@ -10,7 +10,7 @@ from lib import jobs, nodes
 class Overtime(jobs.Test):
     def test_an_assignment_that_hangs_gets_more_time_and_loses_its_parts_when_it_makes_nothing_of_it(self):
         cluster, _ = self.at_work(3, workers=2)
-        client = cluster.run_on_all(1, cluster.scenario(seconds=16, graceful_stop="0s"))
+        client = cluster.run_for(1, cluster.scenario(seconds=4, graceful_stop="0s"))
         [assignment] = cluster.children("w2")
         os.kill(assignment, signal.SIGSTOP)
         # Nearly a minute beyond its end it asks for more; after a minute without progress nobody waits for it.
@@ -23,7 +23,7 @@ class Overtime(jobs.Test):
         self.assertIn("'w2'", evicted)
         self.assertIn("stuck for 1m", evicted)
         [lost] = result["lost"]
-        self.assertEqual((lost["to"], lost["ratio"]), (16.0, 0.5), "half of what was left")
+        self.assertEqual((lost["to"], lost["ratio"]), (4.0, 0.5), "half of what was left")
         cluster.all_free()
 
 
