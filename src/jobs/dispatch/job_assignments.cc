@@ -415,6 +415,8 @@ void JobKernel::sighted(Instant now, const std::string& worker, uint64_t life,
       book_.changed = true;
       WorkflowRecord& one = record_.workflows[assignment.workflow];
       if (!std::exchange(one.begun, true)) one.base_second = sight->from;
+      if (!book_.adopting && one.state == WorkflowState::kAssigned)
+        book_.become(assignment.workflow, WorkflowState::kRunning, {}, out);
       if (sight->from > one.base_second) {
         book_.write_losses(assignment.workflow, parts_of(assignment.parts), seconds(sight->from + 1));
       }

@@ -76,6 +76,19 @@ TEST_F(JobNewOwner, GivesNothingToOthersThatMayHaveBegun) {
   EXPECT_EQ(job.find(AssignmentId(2))->state, AssignmentState::kRunning);
 }
 
+TEST_F(JobNewOwner, KnowsThatAWorkflowRunsAlsoIfAllItsWorkersAnswerLate) {
+  JobRecord record = ready_record();
+  record.assignments = {assignment_of(1, {0, 1, 1}, AssignmentState::kReady, false)};
+  record.workflows[0].parts = 1;
+  JobKernel of_one({load_spec("browse", kMinute)}, JobRules(), record, Prng(1));
+  of_one.adopt(kAdopted, Duration::zero(), {}, out);
+  of_one.tick(later, out);
+  of_one.sighted(later, "w1", 1,
+                 {{.assignment = AssignmentId(1), .phase = AssignmentPhase::kRunning, .clock = Duration::seconds(9)}},
+                 out);
+  EXPECT_EQ(of_one.record().workflows[0].state, WorkflowState::kRunning);
+}
+
 // This manager did not hear the worker since it was restarted, and the owner before did.
 TEST(JobNewOwnerOfRunning, BelievesTheRecordRatherThanAReportFromBeforeItTookOver) {
   JobKernel job({load_spec("browse", kMinute)}, JobRules(),

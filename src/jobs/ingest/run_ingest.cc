@@ -72,6 +72,7 @@ Result<WindowIngest::Verdict> WindowIngest::apply(Instant now, StreamId stream, 
     merge(second, now, window, bytes, [](Duration ran) { return ran; });
   } else {
     // Merged seconds are whole (Outbox::add()): a workflow may begin in them, and runs to their end.
+    lived_.covered = window.covered;
     for (std::size_t w = 0; w < shape_.workflows; ++w) {
       lived_.workflows[w].vus_active = window.workflows[w].vus_active;
       lived_.workflows[w].vus_allocated = window.workflows[w].vus_allocated;

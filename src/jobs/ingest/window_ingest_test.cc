@@ -244,6 +244,20 @@ TEST_F(WindowIngestTest, merged_seconds_count_for_the_first_and_each_of_them_was
   EXPECT_EQ(take().size(), 64u) << "their number has a bound";
 }
 
+TEST_F(WindowIngestTest, merged_seconds_are_whole_beside_a_stream_that_ends_in_one_of_them) {
+  ASSERT_TRUE(book_.open(kA, 0));
+  ASSERT_TRUE(book_.open(kB, 0));
+  metrics::Window window = empty_window();
+  window.covered = Duration::seconds(1);
+  ASSERT_TRUE(book_.apply(now_, kA, 1, 2, window));
+  ASSERT_TRUE(book_.apply(now_, kB, 1, 1, window));
+  window.covered = Duration::millis(300);
+  ASSERT_TRUE(book_.apply(now_, kB, 2, 2, window));
+  const auto closed = book_.take(now_);
+  ASSERT_EQ(closed.size(), 2u);
+  EXPECT_EQ(closed[1].window.covered, Duration::seconds(1));
+}
+
 TEST_F(WindowIngestTest, an_amendment_has_the_time_of_a_workflow_that_its_second_lacks) {
   for (const StreamId stream : {kA, kB, kC}) ASSERT_TRUE(book_.open(stream, 0));
   const auto reports = [this](WindowIngest& book, StreamId stream, uint64_t number, Duration ran) {

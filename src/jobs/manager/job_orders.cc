@@ -34,13 +34,15 @@ bool is_noted(const Result<dispatch::Response>& answer) {
   return answer && std::holds_alternative<dispatch::Noted>(*answer);
 }
 
+// By its node, which has too much to do, and did not read it.
+bool is_turned_away(const Result<dispatch::Response>& answer) {
+  return !answer && answer.error().code == Errc::kExhausted;
+}
+
 OfferAnswer meaning_of(const Result<dispatch::Response>& answer) {
   if (is_noted(answer)) return OfferAnswer::kReady;
   const Refusal* refusal = refusal_of(answer);
-  if (refusal == nullptr) {
-    const bool is_busy = !answer && answer.error().code == Errc::kExhausted;
-    return is_busy ? OfferAnswer::kBusy : OfferAnswer::kNotNow;
-  }
+  if (refusal == nullptr) return is_turned_away(answer) ? OfferAnswer::kBusy : OfferAnswer::kNotNow;
   if (refusal->kind == Refusal::Kind::kBroken) return OfferAnswer::kBroken;
   return refusal->kind == Refusal::Kind::kBusy ? OfferAnswer::kBusy : OfferAnswer::kNotNow;
 }
@@ -64,8 +66,10 @@ task<void> JobOrders::offer(AssignmentId id) {
   message.order.files = owner_.files_;
   const auto answer = co_await offer_until_answered(id, worker, message);
   if (owner_.closing_ || !owner_.owned_) co_return;
-  owner_.step(
-      [&](Instant at, JobEffects& out) { owner_.job_->offered(at, id, meaning_of(answer), words_of(answer), out); });
+  // The error names the time after which it may be asked again. It differs each time, and the record has each reason
+  // once.
+  const std::string why = is_turned_away(answer) ? "its node is busy" : words_of(answer);
+  owner_.step([&](Instant at, JobEffects& out) { owner_.job_->offered(at, id, meaning_of(answer), why, out); });
   if (is_noted(answer) && !owner_.files_.empty()) co_await keep_ready(id, worker, std::move(message));
 }
 

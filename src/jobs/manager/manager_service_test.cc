@@ -127,13 +127,13 @@ TEST_F(ManagerServiceTest, whoever_tells_more_than_is_copied_is_asked_for_less_u
 
 // A node that takes no offers for a while.
 struct BusyNode {
+  Duration again_after = Duration::seconds(5);
   int turned_away = 0;
   bool over = false;
   std::optional<wire::Busy> turns_away(const link::Connection&, const wire::Inbound& inbound) {
     const auto message = dispatch::decode_message(as_text(inbound.body));
     if (over || !message || !std::holds_alternative<dispatch::Offer>(*message)) return std::nullopt;
-    ++turned_away;
-    return wire::Busy{Duration::seconds(5), "the node is overloaded"};
+    return wire::Busy{again_after + Duration::millis(++turned_away), "the node is overloaded"};
   }
 };
 
@@ -170,6 +170,30 @@ TEST_F(ManagerServiceTest, what_a_busy_node_does_not_take_another_worker_runs_an
   EXPECT_EQ(node.turned_away, 1);
   w1_.router.guard({});
   w2_.router.disconnect(cluster::message_type::kDispatch);
+}
+
+TEST_F(ManagerServiceTest, a_busy_node_that_turns_a_missing_part_away_again_and_again_is_in_the_record_once) {
+  BusyNode node{.again_after = Duration::millis(500)};
+  start({});
+  dispatch::WorkerReport report = begin_job();
+  machine_.run_for(Duration::seconds(1));
+  w1_.router.guard(callback_to<&BusyNode::turns_away>(node));
+  // Its reports lack the assignment.
+  for (report.number = 5; report.number < 20 && node.turned_away < 3; ++report.number) {
+    report.heard = report.number - 1;
+    ask(w1_, report);
+    machine_.run_for(Duration::millis(500));
+  }
+  w1_.router.guard({});
+  ASSERT_EQ(node.turned_away, 3);
+  dispatch::Watch watch;
+  watch.job = "j1";
+  const auto shown = ask(c1_, watch);
+  std::vector<std::string> told;
+  for (const dispatch::JobEvent& event : std::get<dispatch::Watched>(shown).record.events) {
+    if (event.kind == "assignment_refused") told.push_back(event.detail);
+  }
+  EXPECT_EQ(told, std::vector<std::string>{"worker 'w1': its node is busy"});
 }
 
 // A second waits for two assignments, and is closed without the second one. Then that one reports failures, which a
