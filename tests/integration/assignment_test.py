@@ -106,15 +106,16 @@ class Assignment:
 
 
 class Permit:
-    """The page of an assignment's process: until when it may make load."""
+    """The page of an assignment's process: until when it may make load, and from when on others run its parts."""
 
     def __init__(self, test):
         self.fd = os.memfd_create("permit", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         test.addCleanup(os.close, self.fd)
-        os.ftruncate(self.fd, 8)
+        os.ftruncate(self.fd, 16)
         fcntl.fcntl(self.fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK)
-        self.page = mmap.mmap(self.fd, 8)
+        self.page = mmap.mmap(self.fd, 16)
         test.addCleanup(self.page.close)
+        struct.pack_into("=q", self.page, 8, 2**63 - 1)  # nobody does
 
     def last(self, seconds):
         """From now on."""
