@@ -25,6 +25,20 @@ LACKING = "" if OLDER.exists() else f"the older version is not built: run ./dev 
 needs_older = unittest.skipIf(LACKING, LACKING)
 
 
+def known(value, other):
+    """What is in both of a figure that one of the versions does not know: the keys of objects."""
+    if isinstance(value, dict) and isinstance(other, dict):
+        return {key: known(value[key], other[key]) for key in value if key in other}
+    if isinstance(value, list) and isinstance(other, list) and len(value) == len(other):
+        return [known(one, another) for one, another in zip(value, other)]
+    return value
+
+
+def busy(value):
+    """Without the seconds of a series in which nothing was sent: versions differ in whether they show the last one."""
+    return [one for one in value if one.get("requests", 1)] if isinstance(value, list) else value
+
+
 class Test(jobs.Test):
     class kind(Cluster):
         profile = "wan"
@@ -165,8 +179,10 @@ class Mixed(Test):
                 code, text = cluster.client.run(reader, "results", "show", "last", "--json")
                 self.assertEqual(code, 0, text)
                 for read in (cluster.watch(client.job, "results").finish()[1], json.loads(text)):
-                    for key in ("totals", "series", "workflows", "verdict"):
-                        self.assertEqual(read.get(key), wrote.get(key), key)
+                    self.assertEqual(read["run"]["verdict"], wrote["run"]["verdict"])
+                    for key in ("totals", "series", "workflows"):
+                        one, other = (busy(value[key]) for value in (read, wrote))
+                        self.assertEqual(known(one, other), known(other, one), key)
             self.doCleanups()
 
 

@@ -113,7 +113,7 @@ class Cluster(nodes.Cluster):
         def taken():
             if not process.alive():
                 raise AssertionError(f"the job was not accepted:\n{client.printed()}")
-            return re.search(r"job ([0-9a-f]{16}), submitted to", client.printed())
+            return re.search(r"job ([0-9a-f]{16}), (?:submitted|given) to", client.printed())
         client.job = until(lambda: f"a job\n{client.printed()}", taken)[1]
         return client
 
