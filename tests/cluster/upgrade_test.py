@@ -193,7 +193,7 @@ class Versions(jobs.Test):
         cluster.builds["w1"] = self.foreign
         cluster.start("w1", join_limit="15s")
         self.assertEqual(cluster.running["w1"].wait(), 1)
-        why = ("this node uses protocol 1.5, the other one 2.0, and versions with different major numbers cannot work "
+        why = ("this node uses protocol 1.6, the other one 2.0, and versions with different major numbers cannot work "
                "together: stop all nodes of the cluster, and start them with one version")
         self.assertIn(f"refused by the other end: {why}", cluster.running["w1"].tail())
         cluster.says("a", why)

@@ -349,6 +349,33 @@ task<Result<std::optional<Blob>>> Blobs::get_once(BlobKey key, JobFence fence, I
   co_return std::optional<Blob>(std::move(blob));
 }
 
+task<void> Blobs::look(Blobs* self, RoundPtr round, std::size_t voter, BlobKey key, Instant deadline) {
+  Tried answered = co_await self->ask(round, voter, Look{std::move(key), JobFence()}, deadline);
+  if (answered) {
+    round->answers[voter] = std::move(*answered);
+  } else {
+    round->troubles[voter] = answered.error().message;
+  }
+}
+
+task<Result<std::optional<Blob>>> Blobs::get_unconfirmed(BlobKey key, Instant deadline, runtime::Cancellation* cancel) {
+  BW_CO_RETURN_IF_ERROR(check_key(key));
+  if (closed_) co_return fail(Errc::kClosed, kEnding);
+  const Instant looked = std::min(deadline, runtime_.read_clock() + settings_.look_most);
+  auto looks = std::make_shared<Round>(lines_.set(), cancel);
+  runtime::Scope scope(cancel);
+  for (std::size_t voter = 0; voter < looks->tally.voters(); ++voter)
+    scope.spawn(look(this, looks, voter, key, looked));
+  co_await scope.join();
+  const Newest newest = newest_of(looks->answers);
+  const bool any = std::ranges::any_of(looks->answers, [](const auto& one) { return one.has_value(); });
+  if (!any) co_return fail(Errc::kUnreachable, describe(*looks));
+  if (!newest.head) co_return std::optional<Blob>();
+  const Version version = newest.head->version;
+  BW_CO_TRY(auto bytes, co_await collect(std::move(key), looks, newest, deadline, cancel));
+  co_return Blob{version, std::move(bytes)};
+}
+
 task<Result<std::optional<Blob>>> Blobs::get(BlobKey key, JobFence fence, Instant deadline,
                                              runtime::Cancellation* cancel) {
   BW_CO_RETURN_IF_ERROR(check_key(key));

@@ -23,6 +23,7 @@ namespace bellwether::blobs {
 struct BlobsSettings {
   std::size_t pieces_under_way = 4;                  // to one voter, for one value
   Duration ask_most = Duration::seconds(5);          // for one question; then it is asked again
+  Duration look_most = Duration::seconds(1);         // for all answers, where no majority is needed
   Duration catch_up = Duration::seconds(30);         // voters that a majority went ahead of get it for this time
   std::size_t most_behind = std::size_t{128} << 20;  // bytes of all values that are still being caught up
 };
@@ -49,6 +50,10 @@ class Blobs {
   // anything; kRefused when a newer owner exists. kNotFound: the job was dropped.
   runtime::task<Result<std::optional<Blob>>> get(BlobKey key, JobFence fence, Instant deadline,
                                                  runtime::Cancellation* cancel);
+  // The newest version of those voters that answer, without a majority: perhaps not the newest. For people, when a
+  // majority is gone; no base for a change.
+  runtime::task<Result<std::optional<Blob>>> get_unconfirmed(BlobKey key, Instant deadline,
+                                                             runtime::Cancellation* cancel);
   // All values of a job are gone from a majority, which takes none for it any more, at least for an hour; the others
   // follow. The caller has ensured that no node wants it any more.
   runtime::task<Status> drop(std::string job, Instant deadline, runtime::Cancellation* cancel);
@@ -76,6 +81,7 @@ class Blobs {
   runtime::task<Tried> ask(RoundPtr round, std::size_t voter, Question question, Instant deadline);
   runtime::task<Result<std::string>> collect(BlobKey key, RoundPtr looks, Newest newest, Instant deadline,
                                              runtime::Cancellation* cancel);
+  static runtime::task<void> look(Blobs* self, RoundPtr round, std::size_t voter, BlobKey key, Instant deadline);
   struct Collecting;
   static runtime::task<void> fetch_pieces(Blobs* self, std::shared_ptr<Collecting> work, std::size_t first);
   runtime::task<Result<std::optional<Blob>>> get_once(BlobKey key, JobFence fence, Instant deadline,

@@ -33,6 +33,26 @@ TEST_F(BlobsTest, without_a_majority_nothing_is_put_or_got_and_it_says_who_is_mi
   EXPECT_EQ(blob.error().code, Errc::kTimeout);
 }
 
+TEST_F(BlobsTest, without_a_majority_people_get_the_newest_that_is_left) {
+  for (const char* name : {"m1", "m2", "m3"}) peer(name).asking.look_most = kPatience;
+  EXPECT_EQ(*get_unconfirmed("m1"), std::nullopt) << "there is none";
+  ASSERT_TRUE(put("m1", 1, 1, "older"));
+  until([&] { return has("m2", 1, 1) && has("m3", 1, 1); });
+  peer("m3").stop();
+  ASSERT_TRUE(put("m1", 1, 2, "newer"));
+  EXPECT_EQ((*get_unconfirmed("gate"))->bytes, "newer");
+  peer("m2").stop();
+  EXPECT_EQ((*get_unconfirmed("m1"))->bytes, "newer");
+  peer("m1").stop();
+  peer("m3").start();
+  EXPECT_EQ((*get_unconfirmed("m3"))->bytes, "older");
+  peer("m3").stop();
+  const auto none = get_unconfirmed("gate");
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, Errc::kUnreachable);
+  EXPECT_THAT(none.error().message, HasSubstr("'m2': "));
+}
+
 TEST_F(BlobsTest, everything_survives_a_restart_of_all) {
   const std::string bytes = value_of(4, 2 * kPieceBytes + 1);
   ASSERT_TRUE(put("m1", 3, 1, bytes));

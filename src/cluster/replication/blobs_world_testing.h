@@ -193,6 +193,9 @@ class BlobsTest : public testing::Test {
     const Instant deadline = runtime_->read_clock() + within;
     return runtime_->run(peer(at).blobs->get(std::move(key), JobFence(fence), deadline, nullptr));
   }
+  Result<std::optional<Blob>> get_unconfirmed(const std::string& at) {
+    return runtime_->run(peer(at).blobs->get_unconfirmed(ingest(), runtime_->read_clock() + kPatience, nullptr));
+  }
   Status drop(const std::string& at, std::string job = "job", Duration within = kPatience) {
     const Instant deadline = runtime_->read_clock() + within;
     return runtime_->run(peer(at).blobs->drop(std::move(job), deadline, nullptr));

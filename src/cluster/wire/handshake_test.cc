@@ -125,7 +125,7 @@ TEST_F(HandshakeTest, another_environment_is_refused_second) {
 TEST_F(HandshakeTest, another_major_version_is_refused_before_the_role) {
   opener_.self.version = {2, 0};
   opener_.self.identity.role = Role::kClient;
-  expect_refused(Refusal::kVersion, "this node uses protocol 1.5, the other one 2.0");
+  expect_refused(Refusal::kVersion, "this node uses protocol 1.6, the other one 2.0");
   expect_mismatch("", "");
 }
 

@@ -2,6 +2,6 @@
 
 namespace bellwether::wire {
 
-constinit const ProtocolVersion kVersion = {1, 5};
+constinit const ProtocolVersion kVersion = {1, 6};
 
 }  // namespace bellwether::wire

@@ -74,10 +74,11 @@ using runtime::task;
 namespace {
 
 constexpr Duration kWatchWait = Duration::seconds(10);
-constexpr Duration kRetry = Duration::seconds(3);      // of one request, so that a silence is noticed
-constexpr Duration kSilentTry = Duration::seconds(5);  // of a request after one without an answer
-constexpr Duration kLiveAgain = Duration::seconds(1);  // no manager answers, or can
-constexpr Duration kLiveRest = Duration::seconds(5);   // for the last windows of a job that has ended
+constexpr Duration kRetry = Duration::seconds(3);            // of one request, so that a silence is noticed
+constexpr Duration kSilentTry = Duration::seconds(5);        // of a request after one without an answer
+constexpr Duration kMaxUnconfirmed = Duration::seconds(15);  // to gather a result without a quorum
+constexpr Duration kLiveAgain = Duration::seconds(1);        // no manager answers, or can
+constexpr Duration kLiveRest = Duration::seconds(5);         // for the last windows of a job that has ended
 constexpr Duration kLiveRestStep = Duration::millis(10);
 
 bool says_no(Errc code) { return code == Errc::kRefused || code == Errc::kNotFound || code == Errc::kExists; }
@@ -97,6 +98,7 @@ task<void> Following::run(node::JobClient* client, runtime::Runtime* runtime, Du
   runtime::Scope beside(&stop);
   if (listener_ != nullptr && wants_live()) beside.spawn(follow_live(this, client, runtime, beside.cancellation()));
   Silence silence(runtime->read_clock(), quorum_wait);
+  const Duration gathering = std::min(kMaxUnconfirmed, quorum_wait / 2);
   bool away = false;
   std::string unconfirmed;
   bellwether::Error trouble{Errc::kCancelled, fmt::format("the client stopped following job '{}'", job_)};
@@ -114,11 +116,13 @@ task<void> Following::run(node::JobClient* client, runtime::Runtime* runtime, Du
         trouble = news.error();
         break;
       }
-      if (now >= silence.end()) {
+      if (now >= silence.end() - gathering) {
         unconfirmed = fmt::format(
             "no manager has had the job for {}: {}; when a majority of them is back, `bellwether job results {}` has "
             "the whole result",
             format_duration(silence.lasted(now)), news.error().message, job_);
+        const bellwether::Status more = co_await follower_->fetch_unconfirmed(now + gathering, &stop);
+        if (more) tell_news();
         break;
       }
       if (silence.tells(now)) {

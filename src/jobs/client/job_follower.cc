@@ -19,8 +19,9 @@ using runtime::task;
 namespace {
 
 constexpr Duration kTry = Duration::seconds(5);
-constexpr Duration kSubmitTry = Duration::seconds(7);   // managers ask a quorum first, for 5 s at most
-constexpr Duration kTellingTry = Duration::seconds(1);  // a manager without an answer for so long is silent
+constexpr Duration kSubmitTry = Duration::seconds(7);        // managers ask a quorum first, for 5 s at most
+constexpr Duration kTellingTry = Duration::seconds(1);       // a manager without an answer for so long is silent
+constexpr Duration kUnconfirmedTry = Duration::seconds(15);  // the manager waits for nodes that do not answer
 constexpr Duration kShortestPause = Duration::millis(50);
 constexpr Duration kLongestPause = Duration::seconds(1);
 constexpr Duration kMaxClose = Duration::millis(200);
@@ -42,6 +43,7 @@ Errc code_of(Refusal::Kind kind) {
 // The timeout of one attempt: a manager holds some requests up to the time that they give.
 Duration answer_most(const dispatch::JobMessage& message) {
   if (std::holds_alternative<dispatch::Submit>(message)) return kSubmitTry;
+  if (std::holds_alternative<dispatch::FetchUnconfirmed>(message)) return kUnconfirmedTry;
   if (const auto* watch = std::get_if<dispatch::Watch>(&message)) return kTry + watch->wait;
   if (const auto* live = std::get_if<dispatch::WatchLive>(&message)) return kTry + live->wait;
   return kTry;
@@ -179,6 +181,23 @@ task<Result<bool>> JobFollower::next(Duration wait, Instant deadline, runtime::C
                     (live_every_ > Duration::zero() && watched->live != live_);
   BW_CO_RETURN_IF_ERROR(take(*watched));
   co_return news;
+}
+
+task<Status> JobFollower::fetch_unconfirmed(Instant deadline, runtime::Cancellation* cancel) {
+  BW_CO_TRY(const auto answer, co_await client_.ask(dispatch::FetchUnconfirmed{job_}, deadline, cancel));
+  const auto* watched = std::get_if<dispatch::Watched>(&answer);
+  if (watched == nullptr) co_return fail(Errc::kProtocol, "a manager's answer does not match the request");
+  BW_CO_TRY(auto state, ingest::decode_totals(watched->totals, plan_));
+  auto totals = aggregate::Totals::restore(plan_, std::move(state));
+  const auto amount = [](const aggregate::Totals& one) {
+    const aggregate::Counts counts = one.counts();
+    return std::pair(counts.requests + counts.iterations, one.elapsed());
+  };
+  if (amount(totals) < amount(totals_)) co_return Status();
+  totals_ = std::move(totals);
+  if (watched->record.revision >= record_.revision) record_ = watched->record;
+  if (observer_) observer_->on_whole();
+  co_return Status();
 }
 
 Status JobFollower::take(const dispatch::Watched& watched) {

@@ -94,6 +94,10 @@ class JobFollower {
   runtime::task<Result<bool>> next(Duration wait, Instant deadline, runtime::Cancellation* cancel,
                                    Instant retry_until = Instant::never());
 
+  // Asks what is known of the job without a quorum, and takes it over if it is no less than the news so far. Errors of
+  // JobClient::ask(), and kProtocol.
+  runtime::task<Status> fetch_unconfirmed(Instant deadline, runtime::Cancellation* cancel);
+
   // Changed live counters count as news too, at most once in `every` (at least dispatch::kMinLive).
   void ask_for_live(Duration every) { live_every_ = every; }
   // The last counters of the assignments, and their time of receipt. For screens only.

@@ -28,7 +28,8 @@ inline constexpr std::size_t kMaxWorkerLines = 10'000;
 inline constexpr std::size_t kMaxDatacenterLines = 1'000;
 inline constexpr uint32_t kMaxCores = 65'536;  // of one worker
 inline constexpr std::size_t kMaxTotalsBytes = std::size_t{64} << 20;
-inline constexpr std::size_t kMaxLiveWindows = 64;  // in one answer
+inline constexpr std::size_t kMaxLiveWindows = 64;                  // in one answer
+inline constexpr std::size_t kMaxKeptBytes = std::size_t{8} << 20;  // of windows in one answer, and one more
 
 // --- a worker to managers --------------------------------------------------------------------------------------------
 
@@ -217,6 +218,18 @@ struct Adopted {
   std::vector<AssignmentSight> assignments;  // all of the job that the worker knows
   bool operator==(const Adopted&) const = default;
 };
+// What the worker keeps of the streams of a job beyond these numbers: its owner may be gone for good. Changes nothing.
+// Answered by Kept, in parts: ask again from where it ends.
+struct FetchKept {
+  std::string job;
+  std::vector<AdoptMessage::Stream> streams;
+  bool operator==(const FetchKept&) const = default;
+};
+struct Kept {
+  std::vector<WindowMessage> windows;  // in the order of each stream
+  std::vector<EndMessage> ends;
+  bool operator==(const Kept&) const = default;
+};
 // The job has ended: the worker may delete everything of it. Answered by Noted.
 struct RetireMessage {
   std::string job;
@@ -336,6 +349,13 @@ struct Watched {
   bool final = false;  // nothing will change any more
   LiveSum live;        // all zero: no report yet, or nothing runs any more
   bool operator==(const Watched&) const = default;
+};
+
+// What is known of a job that no manager owns, for a client that waits no longer. Answered by Watched with totals,
+// never `final`.
+struct FetchUnconfirmed {
+  std::string job;
+  bool operator==(const FetchUnconfirmed&) const = default;
 };
 
 // For screens only: the live windows of a job (load/metrics/live_windows.h) that were closed or amended after the
@@ -472,8 +492,8 @@ using JobMessage =
     std::variant<WorkerReport, WindowMessage, EndMessage, LiveMessage, Offer, BundleMessage, BeginMessage, StopMessage,
                  AdoptMessage, RetireMessage, Submit, Watch, ListJobs, Cancel, FetchBundle, ListWorkers,
                  ListDatacenters, TakeOverMessage, HandOverMessage, ExtendMessage, WatchLive, Scale, ScaleMessage,
-                 DenyMessage, RenewMessage, PutFile, KeepFile, FetchFile>;
+                 DenyMessage, RenewMessage, PutFile, KeepFile, FetchFile, FetchKept, FetchUnconfirmed>;
 using Response = std::variant<Noted, Refusal, Applied, Adopted, Submitted, Watched, JobList, BundleMessage, WorkerList,
-                              DatacenterList, MoreTime, LiveNews, Denied, FileState, FileChunk>;
+                              DatacenterList, MoreTime, LiveNews, Denied, FileState, FileChunk, Kept>;
 
 }  // namespace bellwether::dispatch

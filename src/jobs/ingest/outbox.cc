@@ -63,6 +63,14 @@ Status Outbox::resume(uint64_t applied) {
   return fail(Errc::kNotFound, "seconds {} to {} were durable before and are lost now", applied + 1, from);
 }
 
+std::vector<const Delta*> Outbox::beyond(uint64_t number) const {
+  std::vector<const Delta*> out;
+  for (const Kept& one : kept_) {
+    if (one.delta.last > number) out.push_back(&one.delta);
+  }
+  return out;
+}
+
 // Merges two neighbours at a time, first those that cover the fewest seconds: all stay about equally fine.
 void Outbox::make_room() {
   while (bytes_ > bytes_most_) {

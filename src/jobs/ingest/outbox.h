@@ -13,6 +13,7 @@
 #include <deque>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "load/codec/window_codec.h"
 
@@ -51,6 +52,9 @@ class Outbox {
   // kNotFound: the owner lacks numbers that are deleted here. Numbers up to that of the answer are lost to the ingest,
   // and the rest goes on.
   Status resume(uint64_t applied);
+
+  // What is kept beyond that number, in order, as it is; good until the next change.
+  std::vector<const Delta*> beyond(uint64_t number) const;
 
   bool empty() const { return kept_.empty(); }
   uint64_t last_number() const { return last_; }

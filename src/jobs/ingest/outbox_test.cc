@@ -152,5 +152,20 @@ TEST(OutboxMemory, what_was_sent_stays_as_it_is) {
   EXPECT_EQ(rest->last, 3u);
 }
 
+TEST_F(OutboxTest, shows_what_it_keeps_and_changes_nothing) {
+  measure(5);
+  send();
+  ASSERT_TRUE(outbox_.answered(4, 2));
+  const auto beyond = [this](uint64_t number) {
+    Numbers out;
+    for (const Delta* delta : outbox_.beyond(number)) out.emplace_back(delta->first, delta->last);
+    return out;
+  };
+  EXPECT_EQ(beyond(0), (Numbers{{3, 3}, {4, 4}, {5, 5}}));
+  EXPECT_EQ(beyond(4), (Numbers{{5, 5}}));
+  EXPECT_EQ(beyond(5), Numbers{});
+  EXPECT_EQ(send(), Numbers{});
+}
+
 }  // namespace
 }  // namespace bellwether::ingest

@@ -10,6 +10,7 @@
 #include "jobs/dispatch/codec/job_record_codec.h"
 #include "jobs/manager/cluster_view.h"
 #include "jobs/manager/manager_service.h"
+#include "jobs/manager/unconfirmed.h"
 
 namespace bellwether::node {
 
@@ -37,6 +38,7 @@ struct JobOf {
   std::string operator()(const dispatch::Cancel& message) const { return message.job; }
   std::string operator()(const dispatch::Scale& message) const { return message.job; }
   std::string operator()(const dispatch::FetchBundle& message) const { return message.job; }
+  std::string operator()(const dispatch::FetchUnconfirmed& message) const { return message.job; }
   template <class Other>
   std::string operator()(const Other&) const {
     return {};
@@ -128,6 +130,15 @@ void ManagerService::handle_client_message(const Caller& caller, dispatch::JobMe
           dispatch::BundleMessage{job, dispatch::bundle_hash(coordinator->bundle()), coordinator->bundle()});
     }
     if (const Ticket ticket = keep(caller)) scope_.spawn(show_bundle(this, ticket, *wanted));
+    return;
+  }
+  if (std::holds_alternative<dispatch::FetchUnconfirmed>(message)) {
+    dispatch::Watch whole;
+    whole.job = job;
+    if (coordinator != nullptr) return coordinator->watch(*caller.connection, caller.id, whole);
+    // Another manager may know it.
+    if (record == nullptr || !record->readable) return now_answer(refusal(Refusal::Kind::kUnavailable, no_job(job)));
+    if (const Ticket ticket = keep(caller)) scope_.spawn(show_unconfirmed(this, ticket, *record));
     return;
   }
   if (coordinator != nullptr && coordinator->owned()) {
@@ -332,6 +343,13 @@ task<void> ManagerService::show_finished(ManagerService* self, Ticket ticket, di
     out.totals = std::move(*totals);
   }
   self->answer(ticket, out);
+}
+
+task<void> ManagerService::show_unconfirmed(ManagerService* self, Ticket ticket, KnownJobs::Known known) {
+  const Parts& parts = self->parts_;
+  const dispatch::Response response = co_await fetch_unconfirmed(
+      parts.runtime, parts.links, parts.cluster_view, parts.blobs, std::move(known), self->scope_.cancellation());
+  self->answer(ticket, response);
 }
 
 // The last owner of the job may have windows that it could not send before this manager knew of the end.

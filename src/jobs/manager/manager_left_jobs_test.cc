@@ -6,6 +6,7 @@
 #include "core/base/encoding.h"
 #include "core/base/hash.h"
 #include "jobs/manager/manager_service_testing.h"
+#include "load/codec/totals_codec.h"
 
 namespace bellwether::node {
 namespace {
@@ -51,6 +52,43 @@ workflows:
   const auto listed = ask(c1_, dispatch::ListJobs{});
   ASSERT_EQ(std::get<dispatch::JobList>(listed).jobs.size(), 1u);
   EXPECT_EQ(std::get<dispatch::JobList>(listed).jobs[0].name, "buy");
+}
+
+TEST_F(ManagerServiceTest, without_a_quorum_a_client_gets_what_the_copies_and_the_workers_have) {
+  start({});
+  const dispatch::JobRecord left = moved_10000_times(test_bundle());
+  const dispatch::AssignmentId last = left.assignments.back().id;
+  leave_behind(left, test_bundle(), Left::kWhole);
+  store_.away = true;
+  const auto plan = plan::plan_of(*dispatch::decode_bundle(test_bundle()));
+  const metrics::Window window = ingest::random_window(prng_, 0);
+  aggregate::Totals measured(*plan);
+  measured.add(window);
+  ASSERT_GT(measured.counts().requests, 0u);
+  worker_.kept.windows = {{"j1", last, 0, 1, 1, ingest::encode_window(window)}};
+  const dispatch::AssignmentEnd end{dispatch::AssignmentOutcome::kStopped, "", 1, Duration::seconds(1)};
+  worker_.kept.ends = {{"j1", last, end, 0}};
+
+  const auto unconfirmed = [&](uint64_t requests, const std::string& detail) {
+    const auto answer = ask(c1_, dispatch::FetchUnconfirmed{"j1"});
+    const auto* watched = std::get_if<dispatch::Watched>(&answer);
+    ASSERT_NE(watched, nullptr) << refusal_of(answer).why;
+    EXPECT_FALSE(watched->final);
+    auto totals = ingest::decode_totals(watched->totals, *plan);
+    ASSERT_TRUE(totals);
+    EXPECT_EQ(aggregate::Totals::restore(*plan, std::move(*totals)).counts().requests, requests);
+    EXPECT_EQ(watched->record.assignments.size(), left.assignments.size());
+    EXPECT_EQ(watched->record.assignments.back().end.has_value(), requests > 0);
+    EXPECT_EQ(watched->record.events.back().kind, "unconfirmed");
+    EXPECT_THAT(watched->record.events.back().detail, HasSubstr(detail));
+  };
+  unconfirmed(measured.counts().requests, "manager 'm1' counted what 1 of 1 worker still kept");
+  around_.places.erase("w1");
+  unconfirmed(0, "what 0 of 1 worker still kept; no answer from 'w1'");
+  EXPECT_EQ(refusal_of(ask(c1_, dispatch::FetchUnconfirmed{"j2"})).kind, dispatch::Refusal::Kind::kUnavailable)
+      << "another manager may know it";
+  EXPECT_EQ(service_->jobs(), 0u);
+  around_.places["w1"] = w1_.address();
 }
 
 TEST_F(ManagerServiceTest, a_large_record_that_its_register_does_not_name_yet_is_where_the_next_owner_goes_on_from) {

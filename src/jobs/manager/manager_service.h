@@ -178,6 +178,7 @@ class ManagerService final : public cluster::Service {
   static runtime::task<void> ask_around(ManagerService* self, Ticket ticket, std::string job,
                                         dispatch::JobMessage message);
   static runtime::task<void> show_finished(ManagerService* self, Ticket ticket, dispatch::Watch message);
+  static runtime::task<void> show_unconfirmed(ManagerService* self, Ticket ticket, KnownJobs::Known known);
   static runtime::task<void> show_last_windows(ManagerService* self, Ticket ticket, std::string owner,
                                                dispatch::WatchLive message);
   // About data files: true, and it is answered.

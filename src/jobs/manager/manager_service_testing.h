@@ -1,6 +1,7 @@
 // A manager that is its cluster's only voter, with a client and a worker in virtual time.
 #pragma once
 
+#include <algorithm>
 #include <gtest/gtest.h>
 
 #include "cluster/register/small.h"
@@ -97,11 +98,16 @@ class WillingWorker final : public cluster::Service {
     if (const auto* stop = std::get_if<dispatch::StopMessage>(&*message)) stopped = *stop;
     dispatch::Response response = dispatch::Noted{};
     if (std::holds_alternative<dispatch::AdoptMessage>(*message)) response = runs;
+    if (const auto* fetched = std::get_if<dispatch::FetchKept>(&*message)) {
+      const bool has_it = std::ranges::any_of(fetched->streams, [](const auto& one) { return one.applied > 0; });
+      response = has_it ? dispatch::Kept{{}, kept.ends} : kept;
+    }
     const std::string body = dispatch::encode(response);
     connection.respond(request.id, wire::ReplyStatus::kOk, as_bytes(body), true);
   }
   void on_closed(link::Connection&) override {}
   dispatch::Adopted runs;
+  dispatch::Kept kept;
   std::optional<dispatch::BeginMessage> begun;
   std::optional<dispatch::StopMessage> stopped;
 };

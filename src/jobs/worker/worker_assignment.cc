@@ -386,6 +386,15 @@ dispatch::JobMessage WorkerAssignment::message_of_type(const AssignmentStream::N
   return dispatch::EndMessage{key_.job, key_.assignment, std::get<dispatch::AssignmentEnd>(what), until_};
 }
 
+void WorkerAssignment::add_kept(uint64_t number, dispatch::Kept& answer, std::size_t& room) const {
+  for (const ingest::Delta* delta : stream_.beyond(number)) {
+    if (room == 0 || answer.windows.size() == dispatch::kMaxNews) return;
+    room -= std::min(room, delta->window.size());
+    answer.windows.push_back(std::get<dispatch::WindowMessage>(message_of_type(*delta)));
+  }
+  if (stream_.ended()) answer.ends.push_back(std::get<dispatch::EndMessage>(message_of_type(*stream_.ended())));
+}
+
 bool WorkerAssignment::heard(const AssignmentStream::Next& what, const std::string& from,
                              const Result<std::string>& answer, Duration& again_after) {
   if (!answer) return false;  // the links have logged it

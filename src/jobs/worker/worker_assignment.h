@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "cluster/net/peer_links.h"
 #include "core/base/periodic.h"
@@ -72,6 +73,12 @@ class AssignmentStream {
   void prove();
   bool delivered() const { return end_ && end_noted_ && !is_in_doubt(); }
 
+  // As of Outbox::beyond(); nothing that nobody wants.
+  std::vector<const ingest::Delta*> beyond(uint64_t number) const {
+    return outbox_ ? outbox_->beyond(number) : std::vector<const ingest::Delta*>();
+  }
+  const std::optional<dispatch::AssignmentEnd>& ended() const { return end_; }
+
   uint64_t from() const { return from_; }
   // The owner has all seconds of the workflow before this one.
   uint64_t applied_seconds() const { return from_ + applied_ - base_; }
@@ -129,6 +136,8 @@ class WorkerAssignment final : public std::enable_shared_from_this<WorkerAssignm
   void close() { over_.cancel(); }
 
   const AssignmentStream& stream() const { return stream_; }
+  // Adds its seconds beyond that number while the answer has room, and its end if all of them are in it.
+  void add_kept(uint64_t number, dispatch::Kept& answer, std::size_t& room) const;
   // Of the memory for its stream.
   void limit(std::size_t bytes_most) { stream_.limit(bytes_most); }
   // Its counters, for screens; nothing before its begin, some time after its end, and while the owner drops them.

@@ -220,5 +220,27 @@ TEST_F(WorkerDelivery, drains_by_waiting_for_the_end_and_for_its_delivery) {
   expect_all_counted(one_);
 }
 
+TEST_F(WorkerDelivery, shows_a_manager_what_it_keeps_and_its_owner_gets_all_of_it_later) {
+  one_.silent = true;
+  for (uint64_t second = 0; second < 3; ++second) measure(process, second);
+  const auto kept = [this](const std::string& job, uint64_t from) {
+    return std::get<dispatch::Kept>(ask(two_, dispatch::FetchKept{job, {{AssignmentId(1), from}}}));
+  };
+  EXPECT_EQ(kept("j1", 0).windows.size(), 3u);
+  EXPECT_TRUE(kept("j1", 0).ends.empty());
+  process.to.on_ended({AssignmentEnd::How::kCompleted, {}, Duration::seconds(3)});
+  turn();
+  const dispatch::Kept rest = kept("j1", 2);
+  ASSERT_EQ(rest.windows.size(), 1u);
+  EXPECT_EQ(rest.windows[0].first, 3u);
+  EXPECT_EQ(rest.windows[0].assignment, AssignmentId(1));
+  ASSERT_EQ(rest.ends.size(), 1u);
+  EXPECT_EQ(rest.ends[0].end.outcome, dispatch::AssignmentOutcome::kCompleted);
+  EXPECT_EQ(kept("j2", 0), dispatch::Kept{});
+  one_.silent = false;
+  until([&] { return !one_.ends.empty(); });
+  expect_all_counted(one_);
+}
+
 }  // namespace
 }  // namespace bellwether::node

@@ -34,7 +34,8 @@ std::string_view wrong_offer(const Offer& offer) {
 std::string_view wrong_chunk(const PutFile& put) {
   return put.offset <= put.file.size && put.bytes.size() <= put.file.size - put.offset ? "" : "bytes beyond the file";
 }
-std::string_view wrong_adopt(const AdoptMessage& message) {
+template <class Message>
+std::string_view wrong_streams(const Message& message) {
   return are_distinct(message.streams, [](const AdoptMessage::Stream& one) { return one.assignment; })
              ? ""
              : kAssignmentTwice;
@@ -155,9 +156,14 @@ constexpr auto kDescription<AdoptMessage::Stream> =
                                    field<&AdoptMessage::Stream::applied>(2, kSecond));
 
 template <>
-constexpr auto kDescription<AdoptMessage> = describe<AdoptMessage, &wrong_adopt>(
+constexpr auto kDescription<AdoptMessage> = describe<AdoptMessage, &wrong_streams<AdoptMessage>>(
     "an adoption of a job", field<&AdoptMessage::job>(1, kJob), field<&AdoptMessage::fence>(2, kFence),
     field<&AdoptMessage::streams>(3, list(kMaxAssignments)));
+
+template <>
+constexpr auto kDescription<FetchKept> =
+    describe<FetchKept, &wrong_streams<FetchKept>>("a request for kept windows", field<&FetchKept::job>(1, kJob),
+                                                   field<&FetchKept::streams>(2, list(kMaxAssignments)));
 
 template <>
 constexpr auto kDescription<RetireMessage> = describe<RetireMessage>(
@@ -188,6 +194,10 @@ template <>
 constexpr auto kDescription<WatchLive> =
     describe<WatchLive>("a watch of live windows", field<&WatchLive::job>(1, kJob), field<&WatchLive::life>(2, fixed()),
                         field<&WatchLive::change>(3), field<&WatchLive::wait>(4, kSpan));
+
+template <>
+constexpr auto kDescription<FetchUnconfirmed> =
+    describe<FetchUnconfirmed>("a request for an unconfirmed result", field<&FetchUnconfirmed::job>(1, kJob));
 
 template <>
 constexpr auto kDescription<ListJobs> = describe<ListJobs>("a request for jobs");
@@ -284,7 +294,9 @@ constexpr auto kDescription<JobMessage> =
         message<RenewMessage>(25, "renew", kWorkers, Urgency::kCritical, Operation::kHeartbeat),
         message<PutFile>(26, "put_file", kAsking, Urgency::kNormal, Operation::kStatistics),
         message<KeepFile>(27, "keep_file", kManagers, Urgency::kHigh, Operation::kStatistics),
-        message<FetchFile>(28, "fetch_file", kManagers | kWorkers, Urgency::kHigh, Operation::kStatistics))
+        message<FetchFile>(28, "fetch_file", kManagers | kWorkers, Urgency::kHigh, Operation::kStatistics),
+        message<FetchKept>(29, "fetch_kept", kManagers, Urgency::kNormal, Operation::kStatistics),
+        message<FetchUnconfirmed>(30, "fetch_unconfirmed", kAsking, Urgency::kNormal, Operation::kFetch))
         .within(kMaxMessageBytes);
 
 template const Message& message_of<JobMessage>();
@@ -451,6 +463,10 @@ constexpr auto kDescription<FileChunk> =
     describe<FileChunk>("a chunk of a file", field<&FileChunk::bytes>(1, text(kMaxFileChunk)));
 
 template <>
+constexpr auto kDescription<Kept> = describe<Kept>("kept windows", field<&Kept::windows>(1, list(kMaxNews)),
+                                                   field<&Kept::ends>(2, list(kMaxHeldAssignments)));
+
+template <>
 constexpr auto kDescription<MoreTime> = describe<MoreTime>(
     "an answer to a request for more time", field<&MoreTime::granted>(1, kSpan), field<&MoreTime::remaining>(2),
     field<&MoreTime::warning>(3), field<&MoreTime::over>(4), field<&MoreTime::why>(5, kText));
@@ -465,7 +481,7 @@ constexpr auto kDescription<Response> =
         alternative<WorkerList, Response>(9, "workers"), alternative<DatacenterList, Response>(10, "datacenters"),
         alternative<MoreTime, Response>(11, "more_time"), alternative<LiveNews, Response>(12, "live_news"),
         alternative<Denied, Response>(13, "denied"), alternative<FileState, Response>(14, "file_state"),
-        alternative<FileChunk, Response>(15, "file_chunk"))
+        alternative<FileChunk, Response>(15, "file_chunk"), alternative<Kept, Response>(16, "kept"))
         .within(kMaxResponseBytes);
 
 template const Message& message_of<Response>();
