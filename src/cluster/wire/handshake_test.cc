@@ -265,7 +265,7 @@ TEST(Hello, the_bytes_are_those_of_every_version) {
   Announced announced = node_of("n", Role::kGate).self;
   announced.session = SessionId{};
   EXPECT_EQ(to_hex(as_bytes(message::encode(announced))),
-            "0a04080110051205666c6f636b1a04746573742204676174652a0364633132016e3a0f62656c6c776574686572207465737"
+            "0a04080110061205666c6f636b1a04746573742204676174652a0364633132016e3a0f62656c6c776574686572207465737"
             "44a1000000000000000000000000000000000508008");
 }
 
