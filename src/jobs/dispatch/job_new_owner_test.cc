@@ -130,5 +130,30 @@ TEST(JobGroups, wait_for_nothing_when_a_workflow_with_missing_parts_has_ended) {
   }
 }
 
+// Its missing parts are tried as long as others run, and the time without any load counts from the last of them on.
+TEST(JobGroups, a_workflow_goes_on_when_room_comes_back_within_the_limit_after_its_last_part) {
+  JobWorld world({load_spec("browse", Duration::minutes(15))}, 7);
+  world.add("w1", 2);
+  world.add("w2", 2);
+  ASSERT_TRUE(world.begins());
+  world.worker("w2").held = true;
+  world.die("w1");
+  for (int i = 0; i < 4'000; ++i) world.step(kStep);
+  world.die("w2");
+  for (int i = 0; i < 2'900; ++i) world.step(kStep);
+  world.add("w3", 4);
+  expect_end(world, Duration::minutes(15));
+  EXPECT_EQ(world.record().workflows[0].retries, 2u);
+}
+
+TEST(JobGroups, a_workflow_ends_when_nothing_of_it_has_run_for_the_limit) {
+  JobWorld world({load_spec("browse", Duration::minutes(15))}, 7);
+  world.add("w1", 2);
+  ASSERT_TRUE(world.begins());
+  world.die("w1");
+  EXPECT_FALSE(world.run(Duration::seconds(299)));
+  expect_end(world, Duration::seconds(3), JobState::kFailed);
+}
+
 }  // namespace
 }  // namespace bellwether::dispatch

@@ -47,7 +47,7 @@ JobSpec spec_of(const plan::Plan& plan);
 // Equal for all jobs of a cluster, except the timeout.
 struct JobRules {
   Duration worker_wait = Duration::seconds(60);       // a job without any worker fails after this time
-  Duration dispatch_limit = Duration::seconds(300);   // an assignment without a worker fails its workflow then
+  Duration dispatch_limit = Duration::seconds(300);   // a workflow of which no worker runs a part ends then
   uint32_t dispatch_attempts = 5;                     // of a group of workflows, before they fail
   Duration dispatch_pause = Duration::millis(500);    // after the first of them; it doubles with each
   Duration exclusion = Duration::seconds(10);         // no new work for a worker that died, refused or was not reached
