@@ -77,7 +77,10 @@ void JobKernel::stop(Instant now, const JobStop& stop, const std::set<uint16_t>&
     // A later cancellation ends what an earlier one lets finish.
     if (is_final(state) && (stop.how == StopHow::kGraceful || !record_.workflows[w].graceful)) continue;
     book_.stop_assignments(now, w, stop.how, stop.why, out);
-    if (is_final(state)) continue;
+    if (is_final(state)) {
+      record_.workflows[w].at_once = true;
+      continue;
+    }
     const bool begun = record_.workflows[w].begun;
     if (!workflows.empty() || (!begun && cancelled)) {
       book_.become(w, WorkflowState::kCancelled, stop.why, out);

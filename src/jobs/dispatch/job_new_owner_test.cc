@@ -2,6 +2,9 @@
 // without a record that says so.
 #include <algorithm>
 #include <gtest/gtest.h>
+#include <optional>
+#include <set>
+#include <vector>
 
 #include "jobs/dispatch/job_kernel.h"
 #include "jobs/dispatch/job_testing.h"
@@ -105,6 +108,30 @@ TEST(JobNewOwnerOfRunning, BelievesTheRecordRatherThanAReportFromBeforeItTookOve
   EXPECT_TRUE(is_heard(7, kAdopted - Duration::seconds(1)));
   EXPECT_TRUE(is_heard(1, kAdopted + Duration::seconds(1)));
   EXPECT_FALSE(is_heard(8, kAdopted + Duration::seconds(2))) << "now it was restarted";
+}
+
+// The owner dies with the order of the second cancellation. What is lost depends on the first one.
+TEST(JobNewOwnerOfRunning, StopsAtOnceWhatWasCancelledAtOnceAfterAGracefulCancellation) {
+  std::optional<StopHow> ordered;
+  JobRecord record = running_record(1, {assignment_of(1, {0, 1, 1}, AssignmentState::kRunning)});
+  for (const auto& cancellations : std::vector<std::vector<StopHow>>{{StopHow::kGraceful}, {StopHow::kAtOnce}, {}}) {
+    ordered.reset();
+    JobEffects out;
+    JobKernel job({load_spec("browse", kMinute)}, JobRules(), record, Prng(1));
+    job.adopt(kAdopted, Duration::seconds(13), {{AssignmentId(1), 13}}, out);
+    job.sighted(kAdopted, "w1", 1,
+                {{.assignment = AssignmentId(1), .phase = AssignmentPhase::kRunning, .clock = Duration::seconds(13)}},
+                out);
+    for (const StopHow how : cancellations)
+      job.stop(kAdopted, {JobStop::Cause::kCancelled, how, "ann", "enough"}, {0}, out);
+    record = job.record();
+    job.kept(kAdopted, record.revision, out);
+    for (const JobEffect& one : out) {
+      if (const auto* stop = std::get_if<job_effect::Stop>(&one)) ordered = stop->how;
+    }
+  }
+  EXPECT_EQ(ordered, StopHow::kAtOnce);
+  EXPECT_TRUE(record.workflows[0].graceful);
 }
 
 // Parts of a workflow have nobody who runs them, and then the workflow is cancelled.

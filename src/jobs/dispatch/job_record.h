@@ -106,6 +106,7 @@ struct WorkflowRecord {
   bool begun = false;
   uint32_t vus = 0;       // that it is to have now, if externally controlled
   bool graceful = false;  // it was cancelled so: its running iterations may finish
+  bool at_once = false;   // after that it was cancelled at once: they may not
   bool operator==(const WorkflowRecord&) const = default;
 };
 
