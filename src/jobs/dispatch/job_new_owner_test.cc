@@ -92,6 +92,26 @@ TEST_F(JobNewOwner, KnowsThatAWorkflowRunsAlsoIfAllItsWorkersAnswerLate) {
   EXPECT_EQ(of_one.record().workflows[0].state, WorkflowState::kRunning);
 }
 
+// A fenced one would be gone after its `isolation_limit`.
+TEST_F(JobNewOwner, FailsAWorkflowThatASilentWorkerWithoutPermitsMayHaveBegun) {
+  JobRecord record = ready_record();
+  record.assignments = {assignment_of(1, {0, 1, 1}, AssignmentState::kReady, false)};
+  record.assignments[0].unfenced = true;
+  record.workflows[0].parts = 1;
+  JobKernel of_one({load_spec("browse", kMinute)}, JobRules(), record, Prng(1));
+  of_one.adopt(kAdopted, Duration::zero(), {}, out);
+  const auto state_at = [&](int64_t second) {
+    of_one.tick(kAdopted + Duration::seconds(second), out);
+    return of_one.record().workflows[0].state;
+  };
+  for (int64_t second = 0; second < 300; ++second) ASSERT_EQ(state_at(second), WorkflowState::kAssigned);
+  EXPECT_EQ(state_at(300), WorkflowState::kFailed);
+  EXPECT_FALSE(is_live(*of_one.find(AssignmentId(1)))) << "the job does not wait for it";
+  EXPECT_TRUE(std::ranges::any_of(out, [](const JobEffect& one) {
+    return std::holds_alternative<job_effect::Stop>(one);
+  })) << "it may come back";
+}
+
 // This manager did not hear the worker since it was restarted, and the owner before did.
 TEST(JobNewOwnerOfRunning, BelievesTheRecordRatherThanAReportFromBeforeItTookOver) {
   JobKernel job({load_spec("browse", kMinute)}, JobRules(),
