@@ -438,7 +438,8 @@ void JobKernel::sighted(Instant now, const std::string& worker, uint64_t life,
     const bool stopped = book_.is_stopped(assignment.workflow);
     if ((stopped || is_final(its.state)) && sight->phase != AssignmentPhase::kEnded) {
       book_.set(now, assignment, AssignmentState::kStopping);
-      const bool at_once = (is_final(its.state) && !its.graceful) || (stopped && record_.stop->how == StopHow::kAtOnce);
+      const bool at_once =
+          (is_final(its.state) && (!its.graceful || its.at_once)) || (stopped && record_.stop->how == StopHow::kAtOnce);
       // Its workflow may have ended just now, which the next owner must know before its worker.
       JobEffects& orders = stopped ? out : book_.to_hold;
       orders.push_back(job_effect::Stop{assignment.id, at_once ? StopHow::kAtOnce : StopHow::kGraceful,

@@ -81,11 +81,13 @@ void JobGroups::fill_gaps(Instant now, JobEffects& out) {
     WorkflowRecord& one = record_.workflows[w];
     if (!book_.is_active(w)) continue;
     const std::vector<uint32_t> left = book_.gaps(w);
-    if (left.empty()) {
+    // While others of its parts run, the missing ones are tried to the end.
+    if (left.empty() || (one.begun && book_.has_live(w))) {
       gap_since_.erase(w);
-      continue;
+    } else {
+      gap_since_.try_emplace(w, now);
     }
-    gap_since_.try_emplace(w, now);
+    if (left.empty()) continue;
     if (hopeless(now, w)) {
       gap_since_.erase(w);
       if (one.begun) continue;

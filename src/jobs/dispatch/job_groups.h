@@ -48,7 +48,7 @@ class JobGroups {
   std::optional<Instant> again_;  // not before, after the attempt to assign a group failed
   uint32_t attempts_ = 0;
   bool busy_ = false;
-  std::map<uint16_t, Instant> gap_since_;  // of workflows with parts that do not run
+  std::map<uint16_t, Instant> gap_since_;  // of workflows that lack workers to begin, or of which nothing runs
 };
 
 }  // namespace bellwether::dispatch

@@ -77,7 +77,10 @@ void JobKernel::stop(Instant now, const JobStop& stop, const std::set<uint16_t>&
     // A later cancellation ends what an earlier one lets finish.
     if (is_final(state) && (stop.how == StopHow::kGraceful || !record_.workflows[w].graceful)) continue;
     book_.stop_assignments(now, w, stop.how, stop.why, out);
-    if (is_final(state)) continue;
+    if (is_final(state)) {
+      record_.workflows[w].at_once = true;
+      continue;
+    }
     const bool begun = record_.workflows[w].begun;
     if (!workflows.empty() || (!begun && cancelled)) {
       book_.become(w, WorkflowState::kCancelled, stop.why, out);
@@ -163,8 +166,15 @@ void JobKernel::tick(Instant now, JobEffects& out) {
         assignment->state == AssignmentState::kStopping || assignment->handed_over || book_.is_spare(*assignment);
     const bool ends = assignment->state == AssignmentState::kRunning && !asked_to_stop;
     if (!ends && !is_final(record_.workflows[assignment->workflow].state) && fence_.may_run(now, *assignment)) {
-      // It may still run, so nobody else may.
+      // It may still run, so nobody else may. A worker that keeps no permits may be silent for ever.
+      const uint16_t workflow = assignment->workflow;
       book_.since[id] = now;
+      if (!record_.workflows[workflow].begun && adopted_at_ + rules_.dispatch_limit <= now) {
+        book_.fail_workflow(now, workflow, WorkflowState::kFailed,
+                            fmt::format("worker '{}' does not say whether it has started '{}'", assignment->worker,
+                                        spec_[workflow].name),
+                            out);
+      }
       continue;
     }
     if (assignment->state == AssignmentState::kOffered) {

@@ -2,6 +2,9 @@
 // without a record that says so.
 #include <algorithm>
 #include <gtest/gtest.h>
+#include <optional>
+#include <set>
+#include <vector>
 
 #include "jobs/dispatch/job_kernel.h"
 #include "jobs/dispatch/job_testing.h"
@@ -89,6 +92,26 @@ TEST_F(JobNewOwner, KnowsThatAWorkflowRunsAlsoIfAllItsWorkersAnswerLate) {
   EXPECT_EQ(of_one.record().workflows[0].state, WorkflowState::kRunning);
 }
 
+// A fenced one would be gone after its `isolation_limit`.
+TEST_F(JobNewOwner, FailsAWorkflowThatASilentWorkerWithoutPermitsMayHaveBegun) {
+  JobRecord record = ready_record();
+  record.assignments = {assignment_of(1, {0, 1, 1}, AssignmentState::kReady, false)};
+  record.assignments[0].unfenced = true;
+  record.workflows[0].parts = 1;
+  JobKernel of_one({load_spec("browse", kMinute)}, JobRules(), record, Prng(1));
+  of_one.adopt(kAdopted, Duration::zero(), {}, out);
+  const auto state_at = [&](int64_t second) {
+    of_one.tick(kAdopted + Duration::seconds(second), out);
+    return of_one.record().workflows[0].state;
+  };
+  for (int64_t second = 0; second < 300; ++second) ASSERT_EQ(state_at(second), WorkflowState::kAssigned);
+  EXPECT_EQ(state_at(300), WorkflowState::kFailed);
+  EXPECT_FALSE(is_live(*of_one.find(AssignmentId(1)))) << "the job does not wait for it";
+  EXPECT_TRUE(std::ranges::any_of(out, [](const JobEffect& one) {
+    return std::holds_alternative<job_effect::Stop>(one);
+  })) << "it may come back";
+}
+
 // This manager did not hear the worker since it was restarted, and the owner before did.
 TEST(JobNewOwnerOfRunning, BelievesTheRecordRatherThanAReportFromBeforeItTookOver) {
   JobKernel job({load_spec("browse", kMinute)}, JobRules(),
@@ -105,6 +128,30 @@ TEST(JobNewOwnerOfRunning, BelievesTheRecordRatherThanAReportFromBeforeItTookOve
   EXPECT_TRUE(is_heard(7, kAdopted - Duration::seconds(1)));
   EXPECT_TRUE(is_heard(1, kAdopted + Duration::seconds(1)));
   EXPECT_FALSE(is_heard(8, kAdopted + Duration::seconds(2))) << "now it was restarted";
+}
+
+// The owner dies with the order of the second cancellation. What is lost depends on the first one.
+TEST(JobNewOwnerOfRunning, StopsAtOnceWhatWasCancelledAtOnceAfterAGracefulCancellation) {
+  std::optional<StopHow> ordered;
+  JobRecord record = running_record(1, {assignment_of(1, {0, 1, 1}, AssignmentState::kRunning)});
+  for (const auto& cancellations : std::vector<std::vector<StopHow>>{{StopHow::kGraceful}, {StopHow::kAtOnce}, {}}) {
+    ordered.reset();
+    JobEffects out;
+    JobKernel job({load_spec("browse", kMinute)}, JobRules(), record, Prng(1));
+    job.adopt(kAdopted, Duration::seconds(13), {{AssignmentId(1), 13}}, out);
+    job.sighted(kAdopted, "w1", 1,
+                {{.assignment = AssignmentId(1), .phase = AssignmentPhase::kRunning, .clock = Duration::seconds(13)}},
+                out);
+    for (const StopHow how : cancellations)
+      job.stop(kAdopted, {JobStop::Cause::kCancelled, how, "ann", "enough"}, {0}, out);
+    record = job.record();
+    job.kept(kAdopted, record.revision, out);
+    for (const JobEffect& one : out) {
+      if (const auto* stop = std::get_if<job_effect::Stop>(&one)) ordered = stop->how;
+    }
+  }
+  EXPECT_EQ(ordered, StopHow::kAtOnce);
+  EXPECT_TRUE(record.workflows[0].graceful);
 }
 
 // Parts of a workflow have nobody who runs them, and then the workflow is cancelled.
@@ -128,6 +175,31 @@ TEST(JobGroups, wait_for_nothing_when_a_workflow_with_missing_parts_has_ended) {
       ASSERT_TRUE(world.job().over() || world.job().wake() > world.now()) << "step " << i;
     }
   }
+}
+
+// Its missing parts are tried as long as others run, and the time without any load counts from the last of them on.
+TEST(JobGroups, a_workflow_goes_on_when_room_comes_back_within_the_limit_after_its_last_part) {
+  JobWorld world({load_spec("browse", Duration::minutes(15))}, 7);
+  world.add("w1", 2);
+  world.add("w2", 2);
+  ASSERT_TRUE(world.begins());
+  world.worker("w2").held = true;
+  world.die("w1");
+  for (int i = 0; i < 4'000; ++i) world.step(kStep);
+  world.die("w2");
+  for (int i = 0; i < 2'900; ++i) world.step(kStep);
+  world.add("w3", 4);
+  expect_end(world, Duration::minutes(15));
+  EXPECT_EQ(world.record().workflows[0].retries, 2u);
+}
+
+TEST(JobGroups, a_workflow_ends_when_nothing_of_it_has_run_for_the_limit) {
+  JobWorld world({load_spec("browse", Duration::minutes(15))}, 7);
+  world.add("w1", 2);
+  ASSERT_TRUE(world.begins());
+  world.die("w1");
+  EXPECT_FALSE(world.run(Duration::seconds(299)));
+  expect_end(world, Duration::seconds(3), JobState::kFailed);
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ JobSpec spec_of(const plan::Plan& plan);
 // Equal for all jobs of a cluster, except the timeout.
 struct JobRules {
   Duration worker_wait = Duration::seconds(60);       // a job without any worker fails after this time
-  Duration dispatch_limit = Duration::seconds(300);   // an assignment without a worker fails its workflow then
+  Duration dispatch_limit = Duration::seconds(300);   // a workflow of which no worker runs a part ends then
   uint32_t dispatch_attempts = 5;                     // of a group of workflows, before they fail
   Duration dispatch_pause = Duration::millis(500);    // after the first of them; it doubles with each
   Duration exclusion = Duration::seconds(10);         // no new work for a worker that died, refused or was not reached
@@ -106,6 +106,7 @@ struct WorkflowRecord {
   bool begun = false;
   uint32_t vus = 0;       // that it is to have now, if externally controlled
   bool graceful = false;  // it was cancelled so: its running iterations may finish
+  bool at_once = false;   // after that it was cancelled at once: they may not
   bool operator==(const WorkflowRecord&) const = default;
 };
 

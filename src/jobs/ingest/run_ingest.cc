@@ -1,6 +1,7 @@
 #include "jobs/ingest/run_ingest.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -199,11 +200,14 @@ WindowIngest::State WindowIngest::save() const {
   }
   for (const auto& [second, open] : open_) state.open.push_back(&open.window);
   state.closed_upto = closed_upto_;
+  auto from = ran_.begin();
+  std::advance(from, ran_.size() - std::min(ran_.size(), kRanMost));
+  for (; from != ran_.end(); ++from) state.ran.push_back({from->first, from->second});
   return state;
 }
 
 Status WindowIngest::restore(Instant now, const std::vector<StreamState>& streams, std::vector<OpenSecond> open,
-                             uint64_t closed_upto) {
+                             uint64_t closed_upto, std::vector<RanSecond> ran) {
   check(streams_.empty() && open_.empty(), "a book is restored into an empty one");
   for (const StreamState& one : streams) {
     BW_RETURN_IF_ERROR(this->open(one.id, one.from, one.applied));
@@ -211,6 +215,12 @@ Status WindowIngest::restore(Instant now, const std::vector<StreamState>& stream
     streams_.at(one.id).iterated = one.iterated;
   }
   closed_upto_ = ran_from_ = closed_upto;
+  if (!ran.empty()) ran_from_ = std::min(ran_from_, ran.front().second);
+  for (RanSecond& one : ran) {
+    const bool is_good = one.second < closed_upto_ && one.ran.size() == shape_.workflows;
+    if (!is_good || !ran_.emplace(one.second, std::move(one.ran)).second)
+      return fail(Errc::kInvalid, "a copied ingest has times of a second that it cannot have");
+  }
   for (OpenSecond& one : open) {
     const uint64_t second = one.window.second;
     if (second < closed_upto_ || one.window.shape() != shape_ || open_.contains(second)) {
@@ -233,12 +243,14 @@ namespace bellwether::message {
 
 using ingest::IngestSnapshot;
 using Stream = ingest::WindowIngest::StreamState;
+using RanSecond = ingest::WindowIngest::RanSecond;
 
 namespace {
 
 constexpr ingest::WindowIngest::Settings kLimits;
 // Larger than the maximum in storage.
 constexpr std::size_t kMaxBytes = ingest::kMaxTotalsBytes + kLimits.open_most.least;
+constexpr std::size_t kWorkflowsMost = 1'000;
 constexpr Rule kOpen = list(kLimits.open_seconds_most, text(ingest::kMaxWindowBytes));
 
 }  // namespace
@@ -252,11 +264,17 @@ constexpr auto kDescription<Stream> = describe<Stream>(
     field<&Stream::iterated, &plan::Iterated::idle>(12, between(Duration::zero(), Duration::seconds(1))));
 
 template <>
+constexpr auto kDescription<RanSecond> = describe<RanSecond>(
+    "the times of workflows in a second", field<&RanSecond::second>(1),
+    field<&RanSecond::ran>(2, list(kWorkflowsMost, between(Duration::zero(), Duration::nanos(int64_t{1} << 58)))));
+
+template <>
 constexpr auto kDescription<IngestSnapshot> =
     describe<IngestSnapshot>(
         "a copy of a run's ingest", field<&IngestSnapshot::totals>(1, text(ingest::kMaxTotalsBytes)),
         field<&IngestSnapshot::streams>(2, list(kLimits.streams_most)), field<&IngestSnapshot::open>(3, kOpen),
-        field<&IngestSnapshot::closed_upto>(4), field<&IngestSnapshot::seconds>(5), field<&IngestSnapshot::excess>(6))
+        field<&IngestSnapshot::closed_upto>(4), field<&IngestSnapshot::seconds>(5), field<&IngestSnapshot::excess>(6),
+        field<&IngestSnapshot::ran>(7, list(ingest::WindowIngest::kRanMost)))
         .within(kMaxBytes, Errc::kInvalid);
 
 template const Message& message_of<IngestSnapshot>();
@@ -338,7 +356,8 @@ Result<std::string> RunIngest::save(Instant now) {
   BW_TRY(auto totals, encode_totals(totals_.save()));
   WindowIngest::State state = book_.save();
   for (WindowIngest::StreamState& one : state.streams) one.closed = closed_.contains(one.id);
-  IngestSnapshot out{std::move(totals), std::move(state.streams), {}, state.closed_upto, seconds_, excess_};
+  IngestSnapshot out{std::move(totals), std::move(state.streams), {}, state.closed_upto, seconds_,
+                     excess_,           std::move(state.ran)};
   for (const metrics::Window* window : state.open) out.open.push_back(encode_window(*window));
   saved_ = {told_.windows, told_.bytes, book_.applied()};
   return message::encode(out);
@@ -356,7 +375,7 @@ Result<std::string> RunIngest::totals_of(std::string_view bytes) {
 
 Result<RunIngest> RunIngest::restore(Instant now, const plan::Plan& plan, std::string_view bytes,
                                      WindowIngest::Settings settings) {
-  BW_TRY(const auto copy, message::decode<IngestSnapshot>(bytes));
+  BW_TRY(auto copy, message::decode<IngestSnapshot>(bytes));
   RunIngest ingest(plan, settings);
   BW_TRY(auto totals, decode_totals(copy.totals, plan));
   ingest.totals_ = aggregate::Totals::restore(plan, std::move(totals));
@@ -370,7 +389,7 @@ Result<RunIngest> RunIngest::restore(Instant now, const plan::Plan& plan, std::s
   for (const WindowIngest::StreamState& one : copy.streams) {
     if (one.closed) ingest.closed_.insert(one.id);
   }
-  BW_RETURN_IF_ERROR(ingest.book_.restore(now, copy.streams, std::move(open), copy.closed_upto));
+  BW_RETURN_IF_ERROR(ingest.book_.restore(now, copy.streams, std::move(open), copy.closed_upto, std::move(copy.ran)));
   ingest.safe_.applied = ingest.book_.applied();
   return ingest;
 }

@@ -112,10 +112,18 @@ class WindowIngest {
     bool closed = false;  // set by the holder of the book: no more of it counts
     plan::Iterated iterated;
   };
+  // The times of workflows in a closed second: what an amendment adds depends on them.
+  struct RanSecond {
+    uint64_t second = 0;
+    std::vector<Duration> ran;  // of each workflow
+    bool operator==(const RanSecond&) const = default;
+  };
+  static constexpr std::size_t kRanMost = 60;  // a worker that was cut off reports as many seconds at once
   struct State {
     std::vector<StreamState> streams;
     std::vector<const metrics::Window*> open;  // of the book
     uint64_t closed_upto = 0;
+    std::vector<RanSecond> ran;  // the last kRanMost, rising
   };
   State save() const;
   struct OpenSecond {
@@ -125,7 +133,7 @@ class WindowIngest {
   // kInvalid: the state contradicts itself. kExhausted: too many streams. REQUIRES an empty book. Open seconds wait
   // anew for their other streams.
   Status restore(Instant now, const std::vector<StreamState>& streams, std::vector<OpenSecond> open,
-                 uint64_t closed_upto);
+                 uint64_t closed_upto, std::vector<RanSecond> ran = {});
 
  private:
   struct Stream {
@@ -170,6 +178,7 @@ struct IngestSnapshot {
   uint64_t closed_upto = 0;
   uint64_t seconds = 0;
   uint64_t excess = 0;
+  std::vector<WindowIngest::RanSecond> ran;  // none in copies of older versions
 };
 
 class RunIngest {

@@ -204,6 +204,25 @@ TEST(RunIngest, ACopyGoesOnAsTheOriginalWould) {
   }
 }
 
+// The owner dies between a second that it closed and the last report of that second.
+TEST_F(RunIngestTest, ACopyKnowsTheTimesOfWorkflowsToWhichLateSecondsAdd) {
+  const auto of_ran = [](Duration ran) {
+    metrics::Window window = empty_window();
+    window.workflows[0].ran = ran;
+    return encode_window(window);
+  };
+  for (const uint32_t stream : {1, 2}) ASSERT_TRUE(ingest.open(StreamId(stream), 0));
+  ASSERT_TRUE(ingest.hear(at(0), StreamId(1), 1, 1, of_ran(Duration::millis(400))));
+  ASSERT_TRUE(ingest.settle(at(1500)));
+  const auto bytes = ingest.save(at(1500));
+  ASSERT_TRUE(bytes);
+  auto restored = RunIngest::restore(at(1500), plan, *bytes);
+  ASSERT_TRUE(restored);
+  ASSERT_TRUE(restored->hear(at(1500), StreamId(2), 1, 1, of_ran(Duration::millis(900))));
+  restored->finish(at(1500));
+  EXPECT_EQ(restored->totals().elapsed(0), Duration::millis(900));
+}
+
 TEST(RunIngest, CopiesAreKeptWithinTheirLimits) { message::expect_sound<IngestSnapshot>(); }
 
 TEST(RunIngest, WhatIsNoCopyIsRefused) {

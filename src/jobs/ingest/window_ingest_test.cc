@@ -273,9 +273,37 @@ TEST_F(WindowIngestTest, an_amendment_has_the_time_of_a_workflow_that_its_second
   EXPECT_EQ(reports(book_, kC, 1, Duration::seconds(1)), Duration::zero());
   EXPECT_EQ(reports(book_, kA, 2, Duration::millis(400)), Duration::millis(400));
   const WindowIngest::State state = book_.save();
-  WindowIngest other{kShape, {}};
-  ASSERT_TRUE(other.restore(now_, state.streams, {}, state.closed_upto));
-  EXPECT_EQ(reports(other, kB, 2, Duration::seconds(1)), Duration::zero()) << "the copy does not know it";
+  for (const bool knows : {true, false}) {
+    WindowIngest other{kShape, {}};
+    const auto ran = knows ? state.ran : std::vector<WindowIngest::RanSecond>();
+    ASSERT_TRUE(other.restore(now_, state.streams, {}, state.closed_upto, ran));
+    EXPECT_EQ(reports(other, kB, 2, Duration::seconds(1)), knows ? Duration::millis(600) : Duration::zero());
+    EXPECT_EQ(reports(other, kC, 2, Duration::seconds(1)), Duration::zero()) << "once";
+  }
+}
+
+TEST_F(WindowIngestTest, a_copy_has_the_times_of_the_last_seconds_and_refuses_impossible_ones) {
+  ASSERT_TRUE(book_.open(kA, 0));
+  const uint64_t seconds = WindowIngest::kRanMost + 5;
+  for (uint64_t number = 1; number <= seconds; ++number) {
+    metrics::Window window = empty_window();
+    window.workflows[0].ran = Duration::millis(static_cast<int64_t>(number));
+    ASSERT_TRUE(book_.apply(now_, kA, number, number, window));
+  }
+  take();
+  const std::vector<WindowIngest::RanSecond> ran = book_.save().ran;
+  ASSERT_EQ(ran.size(), WindowIngest::kRanMost);
+  EXPECT_EQ(ran.front().second, 5u);
+  EXPECT_EQ(ran.front().ran[0], Duration::millis(6));
+  EXPECT_EQ(ran.back().second, seconds - 1);
+  const auto restores = [this](uint64_t closed_upto, std::vector<WindowIngest::RanSecond> with) {
+    WindowIngest other{kShape, {}};
+    return other.restore(now_, {}, {}, closed_upto, std::move(with)).has_value();
+  };
+  EXPECT_TRUE(restores(seconds, ran));
+  EXPECT_FALSE(restores(seconds - 1, ran)) << "a second that is not closed";
+  EXPECT_FALSE(restores(seconds, {ran[0], ran[0]}));
+  EXPECT_FALSE(restores(seconds, {{3, {}}})) << "of another plan";
 }
 
 TEST_F(WindowIngestTest, a_restored_ingest_goes_on_where_its_copy_was_made) {

@@ -330,13 +330,14 @@ void Totals::add_ran(const metrics::Window& second) {
 }
 
 void Totals::amend(const metrics::Window& part) {
-  SeriesPoint point = point_of(part, Duration::zero());
+  SeriesPoint point = point_of(part, part.covered > Duration::zero() ? part.covered : Duration::seconds(1));
   const auto at = place_of(part.second);
-  if (at == series_.end() || retention_.interval_of(at->second) != retention_.interval_of(part.second)) {
-    // No other part had measured in that second.
-    point.covered = Duration::seconds(1);
-    elapsed_ += point.covered;
+  if (at != series_.end() && retention_.interval_of(at->second) == retention_.interval_of(part.second)) {
+    // Of several seconds nobody knows which of them lacks time.
+    const Duration before = part.second >= retention_.hot_begin() ? at->covered : point.covered;
+    point.covered = std::max(point.covered - before, Duration::zero());
   }
+  elapsed_ += point.covered;
   add_ran(part);
   sum_.merge(part);
   for (std::size_t w = 0; w < sum_.workflows.size(); ++w) {

@@ -219,8 +219,9 @@ class Totals {
   void add(const metrics::Window& second, Duration covered = Duration::seconds(1));
 
   // Adds a part of a past second that was unknown then: another machine's part that came late. Its times of workflows
-  // are those that the parts before it lack. Gauges stay; the percentiles of its point are the worst of its parts,
-  // those of the run are exact.
+  // are those that the parts before it lack. The time that it measured and they did not counts too, as long as the
+  // second is a point of its own. Gauges stay; the percentiles of its point are the worst of its parts, those of the
+  // run are exact.
   void amend(const metrics::Window& part);
 
   // Restored totals go on exactly as the saved ones. REQUIRES a state of the plan's shape, with at most kMaxSeries

@@ -225,6 +225,19 @@ TEST_F(TotalsTest, what_comes_late_amends_its_second_and_no_gauge) {
   EXPECT_EQ(totals.last().second, 3u);
 }
 
+TEST_F(TotalsTest, a_second_that_was_closed_short_gets_the_missing_time_from_late_parts) {
+  totals.add(one_request(plan, 0, Duration::millis(1)));
+  totals.add(one_request(plan, 1, Duration::millis(1)), Duration::millis(400));
+  for (const int64_t measured : {300, 900, 700}) {
+    metrics::Window late = one_request(plan, 1, Duration::millis(1));
+    late.covered = Duration::millis(measured);
+    totals.amend(late);
+  }
+  EXPECT_EQ(totals.elapsed(), Duration::millis(1'900));
+  EXPECT_EQ(totals.series()[1].covered, Duration::millis(900));
+  EXPECT_EQ(totals.step_series().covered[1], Duration::millis(900));
+}
+
 TEST_F(TotalsTest, the_series_stays_within_its_limit_when_seconds_are_amended) {
   const uint64_t seconds = 2 * Totals::kMaxSeries;
   for (uint64_t s = 0; s < seconds; s += 2) totals.add(one_request(plan, s, Duration::millis(1)));

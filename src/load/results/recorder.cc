@@ -101,7 +101,8 @@ struct Recorder::Work {
 
   Status amend(Store& store, const Item& item) {
     const metrics::Shape shape = aggregate::shape_of(plan);
-    BW_TRY(const auto part, ingest::decode_window(item.interval.window, shape));
+    BW_TRY(auto part, ingest::decode_window(item.interval.window, shape));
+    part.covered = item.interval.covered;
     return store.amend(id, item.interval.first, part, item.figures);
   }
 
@@ -226,7 +227,8 @@ void Recorder::amend(const metrics::Window& part) {
   const Figures more = take(part);
   figures_.requests += more.requests;
   figures_.failed += more.failed;
-  work_->push({{part.second, 1, {}, ingest::encode_window(scratch_)}, figures_, Work::Item::Kind::kAmend, {}});
+  work_->push(
+      {{part.second, 1, part.covered, ingest::encode_window(scratch_)}, figures_, Work::Item::Kind::kAmend, {}});
 }
 
 void Recorder::whole(const aggregate::Totals& totals) {

@@ -373,7 +373,7 @@ Status Store::amend(const std::string& id, uint64_t second, const metrics::Windo
   Transaction transaction(*database_);
   BW_RETURN_IF_ERROR(transaction.begin());
   BW_RETURN_IF_ERROR(set_figures(id, so_far));
-  Interval interval{second, 1, Duration::seconds(1), {}};
+  Interval interval{second, 1, part.covered > Duration::zero() ? part.covered : Duration::seconds(1), {}};
   metrics::Window sum(part.shape());
   {
     Statement select(*database_,
@@ -384,7 +384,8 @@ Status Store::amend(const std::string& id, uint64_t second, const metrics::Windo
     if (found) {
       interval.first = static_cast<uint64_t>(select.integer(0));
       interval.span = static_cast<uint64_t>(select.integer(1));
-      interval.covered = Duration::nanos(select.integer(2));
+      const Duration before = Duration::nanos(select.integer(2));
+      interval.covered = interval.span == 1 ? std::max(interval.covered, before) : before;
       BW_TRY(sum, ingest::decode_sum(select.bytes(3), part.shape()));
     }
   }

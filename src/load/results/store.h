@@ -98,7 +98,7 @@ class Store {
   // one. Returns the second after the last stored one; empty: no such run of this plan.
   Result<std::optional<uint64_t>> resume(const std::string& id, const plan::Plan& plan);
   // Adds a part of a past second that was unknown then. It goes into the interval that has that second, or into a new
-  // one.
+  // one. The time that it measured and the parts before it did not counts, unless the interval has more seconds.
   Status amend(const std::string& id, uint64_t second, const metrics::Window& part, const Figures& so_far);
   // `whole` is everything from the start to before `whole.span`. If the stored data of that time agree, they stay, and
   // only later data go; else `whole` replaces all, as one interval. Returns whether they stayed.

@@ -110,13 +110,17 @@ TEST_F(StoreOfCluster, what_comes_late_goes_into_its_second_or_the_interval_that
   for (uint64_t s = 0; s < 75; ++s) {
     if (s != 72) second(recorder, s);
   }
-  for (const uint64_t late : {3U, 72U, 74U}) {
-    const metrics::Window part = sample_second(late, 4);
+  // The last one lacks time, too.
+  totals_.add(sample_second(75), Duration::millis(400));
+  recorder.second(sample_second(75), Duration::millis(400));
+  for (const uint64_t late : {3U, 72U, 74U, 75U}) {
+    metrics::Window part = sample_second(late, 4);
+    part.covered = Duration::millis(700);
     totals_.amend(part);
     recorder.amend(part);
   }
   end(recorder);
-  expect_whole(75 - 9);
+  expect_whole(76 - 9);
   auto store = Store::open(path(), Store::Use::kRead);
   Spans spans;
   ASSERT_TRUE(store->each_interval(*store->find("last"), plan_, spans).has_value());

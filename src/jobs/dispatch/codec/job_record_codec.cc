@@ -38,6 +38,7 @@ void pass(Io& io, wire::RecordWorkflows& at, List& list) {
   io.column(at.mutable_begun(), list, &WorkflowRecord::begun);
   io.column(at.mutable_vus(), list, &WorkflowRecord::vus);
   io.column(at.mutable_graceful(), list, &WorkflowRecord::graceful);
+  io.column(at.mutable_at_once(), list, &WorkflowRecord::at_once);
 }
 
 template <class Io, class List>

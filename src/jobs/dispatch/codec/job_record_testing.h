@@ -77,7 +77,7 @@ inline std::string with_wild_texts(std::string bytes, std::string_view fit_mark,
 inline void count_parts(const JobRecord& record, const WorkflowRecord& workflow, const AssignmentRecord& assignment) {
   [[maybe_unused]] const auto& [a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19,
                                 a20, a21, a22, a23, a24] = record;
-  [[maybe_unused]] const auto& [b1, b2, b3, b4, b5, b6, b7, b8] = workflow;
+  [[maybe_unused]] const auto& [b1, b2, b3, b4, b5, b6, b7, b8, b9] = workflow;
   [[maybe_unused]] const auto& [c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, c15, c16, c17, c18, c19,
                                 c20, c21] = assignment;
 }
@@ -125,7 +125,7 @@ inline JobRecord AnyRecord::record() {
     out.stop = JobStop{any<JobStop::Cause>(kStopCauses), any<StopHow>(kStopHows), text(), text(), prng_.next(), flip()};
   for (std::size_t i = few(); i > 0; --i) {
     out.workflows.push_back({any<WorkflowState>(kWorkflowStates), text(), small(kMaxParts), small(UINT32_MAX), second(),
-                             flip(), small(UINT32_MAX), flip()});
+                             flip(), small(UINT32_MAX), flip(), flip()});
   }
   last_ = AssignmentId();
   for (std::size_t i = out.workflows.empty() ? 0 : few(); i > 0; --i) {
