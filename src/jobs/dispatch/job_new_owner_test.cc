@@ -190,7 +190,7 @@ TEST(JobGroups, a_workflow_goes_on_when_room_comes_back_within_the_limit_after_i
   for (int i = 0; i < 2'900; ++i) world.step(kStep);
   world.add("w3", 4);
   expect_end(world, Duration::minutes(15));
-  EXPECT_EQ(world.record().workflows[0].retries, 2u);
+  EXPECT_EQ(world.record().workflows[0].retries, 3u);
 }
 
 TEST(JobGroups, a_workflow_ends_when_nothing_of_it_has_run_for_the_limit) {
