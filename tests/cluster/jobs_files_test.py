@@ -31,9 +31,9 @@ class Files(jobs.Test):
         until(f"bytes at {name}", lambda: (cluster.metric(name, RECEIVED) or 0) > MIB)
         self.assertLess(cluster.metric(name, RECEIVED), size)
 
-    def test_a_file_of_200_mib_comes_once_to_each_node(self):
+    def test_a_file_of_48_mib_comes_once_to_each_node(self):
         cluster, _ = self.at_work(3, workers=2)
-        size = self.rows(cluster, 200)
+        size = self.rows(cluster, 48)
         result = self.ended(cluster.run(self.scenario(cluster)))
         self.assert_whole(result, 160)
         workers = ["w1", "w2"]
@@ -52,7 +52,7 @@ class Files(jobs.Test):
 
     def test_the_leader_is_killed_during_the_upload(self):
         cluster, leader = self.at_work(3, workers=2)
-        size = self.rows(cluster, 100)
+        size = self.rows(cluster, 64)
         file = cluster.write("upload.yaml", self.scenario(cluster))
         cluster.world.set("client", cluster.voters, both=False, rate="5MB")
         process, out = cluster.follow("run", file)
@@ -67,7 +67,7 @@ class Files(jobs.Test):
 
     def test_the_owner_is_killed_while_workers_fetch(self):
         cluster, _ = self.at_work(3, workers=2)
-        size = self.rows(cluster, 100)
+        size = self.rows(cluster, 64)
         cluster.world.set(cluster.voters, ["w1", "w2"], both=False, rate="5MB")
         client = cluster.run(self.scenario(cluster))
         self.partly(cluster, "w1", size)

@@ -25,7 +25,7 @@ namespace bellwether::store {
 namespace {
 
 constexpr std::size_t kCandidates = 64;
-constexpr uint64_t kRoundsInEachRun = 100;
+constexpr uint64_t kRoundsInEachRun = 40;
 constexpr Duration kPatience = Duration::seconds(60);
 
 // What parent and children share. Everything about a round is written between its two barriers.

@@ -11,7 +11,6 @@
 namespace bellwether::sim {
 namespace {
 
-constexpr uint64_t kDefaultSeeds = 100;
 constexpr uint64_t kMaxSeeds = 10'000'000;
 
 std::optional<uint64_t> number_in_environment(const char* name) {
@@ -35,17 +34,17 @@ std::string this_program() {
 
 }  // namespace
 
-std::vector<uint64_t> seeds() {
+std::vector<uint64_t> seeds(uint64_t usual) {
   if (const auto one = number_in_environment("BW_SIM_SEED")) return {*one};
-  std::vector<uint64_t> all(std::min(number_in_environment("BW_SIM_SEEDS").value_or(kDefaultSeeds), kMaxSeeds));
+  std::vector<uint64_t> all(std::min(number_in_environment("BW_SIM_SEEDS").value_or(usual), kMaxSeeds));
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = i + 1;
   return all;
 }
 
 bool seeds_are_asked_for() { return number_in_environment("BW_SIM_SEED") || number_in_environment("BW_SIM_SEEDS"); }
 
-void expect_good(Judgement (*live)(uint64_t seed)) {
-  for (const uint64_t seed : seeds()) {
+void expect_good(Judgement (*live)(uint64_t seed), uint64_t usual) {
+  for (const uint64_t seed : seeds(usual)) {
     const Judgement judgement = live(seed);
     if (judgement.empty()) continue;
     ADD_FAILURE() << "seed " << seed << ": " << judgement << "\n  to repeat it: BW_SIM_SEED=" << seed << " "

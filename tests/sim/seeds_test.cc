@@ -31,12 +31,14 @@ TEST(Seeds, count_from_one_and_are_as_many_as_asked_for) {
   const Setting one("BW_SIM_SEED", nullptr);
   const Setting many("BW_SIM_SEEDS", "3");
   EXPECT_THAT(seeds(), ElementsAre(1, 2, 3));
+  EXPECT_THAT(seeds(2), ElementsAre(1, 2, 3));
 }
 
-TEST(Seeds, are_a_hundred_when_nothing_is_asked_for) {
+TEST(Seeds, are_a_hundred_or_what_a_test_has_usually_when_nothing_is_asked_for) {
   const Setting one("BW_SIM_SEED", nullptr);
   const Setting many("BW_SIM_SEEDS", nullptr);
   EXPECT_EQ(seeds().size(), 100u);
+  EXPECT_THAT(seeds(2), ElementsAre(1, 2));
 }
 
 TEST(Seeds, one_can_be_asked_for) {

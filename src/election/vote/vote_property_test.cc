@@ -2,6 +2,7 @@
 // admin, terms of admins grow, and when the faults stop all nodes know one admin.
 #include <gtest/gtest.h>
 
+#include "core/base/cases_testing.h"
 #include "election/vote/vote_testing.h"
 
 namespace bellwether::vote {
@@ -84,7 +85,7 @@ void live_through(uint64_t seed) {
 }
 
 TEST(VoteProperty, one_admin_whatever_happens) {
-  for (uint64_t seed = 1; seed <= 300 && !testing::Test::HasFailure(); ++seed) live_through(seed);
+  for (uint64_t seed = 1; seed <= cases(100) && !testing::Test::HasFailure(); ++seed) live_through(seed);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/base/cases_testing.h"
 #include "jobs/dispatch/job_kernel.h"
 #include "jobs/dispatch/job_testing.h"
 
@@ -25,7 +26,7 @@ TEST(JobProperty, a_long_run_outlives_many_workers_one_after_the_other) {
 // In all cases a job ends; no second of a part counts twice; the record has each uncounted second as a loss; and no
 // core stays taken.
 TEST(JobProperty, ends_whatever_happens_and_accounts_for_every_second) {
-  for (uint64_t seed = 1; seed <= 1000; ++seed) {
+  for (uint64_t seed = 1; seed <= cases(250); ++seed) {
     Prng prng(seed);
     JobSpec spec;
     const std::size_t count = 1 + prng.below(4);
@@ -83,7 +84,7 @@ TEST(JobProperty, ends_whatever_happens_and_accounts_for_every_second) {
 // part, and what a worker did not run is lost in the record.
 TEST(JobProperty, no_part_runs_twice_whoever_is_cut_off) {
   uint64_t moved = 0;
-  for (uint64_t seed = 1; seed <= 400; ++seed) {
+  for (uint64_t seed = 1; seed <= cases(100); ++seed) {
     Prng prng(seed);
     const WorkflowSpec spec = load_spec("browse", Duration::seconds(prng.between(20, 90)));
     JobWorld world({spec}, seed);
@@ -109,12 +110,12 @@ TEST(JobProperty, no_part_runs_twice_whoever_is_cut_off) {
       moved += event.detail.find("its last permit") == std::string::npos ? 0 : 1;
     if (::testing::Test::HasFailure()) break;
   }
-  EXPECT_GT(moved, 100u) << "the fence did not show itself";
+  EXPECT_GT(moved, cases(100) / 10) << "the fence did not show itself";
 }
 
 // With faults of messages, workers and owners in the middle of moves, every second counts once or is recorded as lost.
 TEST(JobProperty, accounts_for_every_second_whatever_happens_while_assignments_move) {
-  for (uint64_t seed = 1; seed <= 600; ++seed) {
+  for (uint64_t seed = 1; seed <= cases(150); ++seed) {
     Prng prng(seed);
     WorkflowSpec spec = load_spec("browse", Duration::seconds(prng.between(20, 60)));
     spec.rebalance = prng.chance(0.5);
@@ -228,8 +229,8 @@ class JobTeardown : public testing::Test {
 
 // In all cases the job ends, and a setup that is not given up gets one teardown, alone.
 TEST_F(JobTeardown, runs_to_its_end_once_at_most_and_never_beside_the_load) {
-  int followed = 0;
-  for (uint64_t seed = 1; seed <= 500; ++seed) {
+  uint64_t followed = 0;
+  for (uint64_t seed = 1; seed <= cases(125); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Prng prng(seed);
     world_ = std::make_unique<JobWorld>(framed(), seed);
@@ -268,7 +269,7 @@ TEST_F(JobTeardown, runs_to_its_end_once_at_most_and_never_beside_the_load) {
     followed += ends == 1 && record.stop ? 1 : 0;
     if (HasFailure()) break;
   }
-  EXPECT_GT(followed, 200);
+  EXPECT_GT(followed, cases(125) / 5);
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ namespace bellwether::sim {
 
 // Well-known ways to bind the kernels of a node to the world wrong, and to put a node together wrong.
 inline constexpr auto kClusterMistakes = std::to_array<Mistake>({
-    {"confirms-before-durable", "the disk confirms a write that is only in memory"},
+    {.name = "confirms-before-durable", .what = "the disk confirms a write that is only in memory", .seed = 10},
     {.name = "death-is-proof",
      .what = "the election takes membership's suspicion of a leader as proof of its death",
      .seed = 407},

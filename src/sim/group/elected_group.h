@@ -39,7 +39,7 @@ namespace bellwether::sim {
 // several of them; those remove it too.
 inline constexpr auto kGroupMistakes = std::to_array<Mistake>({
     {"vote-before-durable", "a vote leaves before it is on the disk"},
-    {"disk-error-ignored", "a write that failed counts as done"},
+    {.name = "disk-error-ignored", .what = "a write that failed counts as done", .seed = 89},
     {"vote-forgotten", "the record does not name the member that got the last vote"},
     {"term-forgotten", "a member restarts in term 0"},
     {"promise-forgotten", "a member votes immediately after a restart"},
@@ -48,7 +48,7 @@ inline constexpr auto kGroupMistakes = std::to_array<Mistake>({
      .seed = 1269},
     {"older-disk-unnoticed", "a disk goes back in time, and no member compares versions"},
     {"counts-from-answer", "a term counts from the answer, not from the sending of the heartbeat"},
-    {"no-margin-for-drift", "clocks are assumed to run at the same rate"},
+    {.name = "no-margin-for-drift", .what = "clocks are assumed to run at the same rate", .seed = 524},
     {"clock-stops-in-suspend", "the clock stops while the machine sleeps"},
     {"keeps-leading-unrenewed", "a leader without a quorum warns and continues"},
     {"permits-while-acting", "the leader permits a hand-over while its work still runs"},

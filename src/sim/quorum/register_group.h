@@ -170,10 +170,10 @@ using registers::ReplicaSet;
 
 inline constexpr auto kRegisterMistakes = std::to_array<Mistake>({
     {"promise-forgotten", "an acceptor comes back without its promises"},
-    {"answer-before-durable", "an answer leaves before it is on the disk"},
+    {.name = "answer-before-durable", .what = "an answer leaves before it is on the disk", .seed = 194},
     {"disk-error-ignored", "a write that failed counts as done"},
     {"live-majority", "a majority of the running nodes is enough"},
-    {"no-margin-for-drift", "clocks are assumed to run at the same rate"},
+    {.name = "no-margin-for-drift", .what = "clocks are assumed to run at the same rate", .seed = 394},
     {"lease-forgotten", "after a restart an acceptor grants the job immediately"},
     {"reads-unconfirmed", "a former owner reads its own copy of the job without asking the acceptors"},
     {"newest-not-learnt", "a new owner starts with its own copy of the value"},

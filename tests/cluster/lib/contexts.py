@@ -187,7 +187,7 @@ class Load:
                     self.acknowledged += 1
             except AssertionError as error:
                 self.troubles.append(error)
-            self.over.wait(0.05)
+            self.over.wait(0.3)  # each of them starts a program
 
     def __enter__(self):
         for one in self.threads:

@@ -32,8 +32,10 @@ def names(nodes):
     return nodes if isinstance(nodes, str) else ",".join(str(node) for node in nodes)
 
 
-def ip(*arguments):
-    subprocess.run(["ip", *map(str, arguments)], check=True, stdout=subprocess.DEVNULL)
+def ip(*lines, within=None):
+    """Commands of `ip`, in a namespace, by one process."""
+    subprocess.run(["ip", *(["-n", within] if within else []), "-batch", "-"], check=True, stdout=subprocess.DEVNULL,
+                   input="".join(f"{line}\n" for line in lines), text=True)
 
 
 class World:
@@ -57,8 +59,7 @@ class World:
         self.router.stdin.close()
         self.router.wait()
         self.router.stdout.close()
-        for name in self.nodes:
-            ip("netns", "delete", name)
+        ip(*(f"netns delete {name}" for name in self.nodes))
         self.temporary.cleanup()
 
     def __getitem__(self, name):
@@ -68,12 +69,10 @@ class World:
         """One more node, reachable by all."""
         assert enclosure.inside(), "a world is made inside an enclosure"
         node = Node(self, name, len(self.nodes))
-        ip("netns", "add", name)
+        ip(f"netns add {name}")
         self.tell(f"node {name} {name} {node.ipv4} {node.ipv6}")
-        ip("-n", name, "address", "add", f"{node.ipv4}/16", "dev", DEVICE)
-        ip("-n", name, "address", "add", f"{node.ipv6}/64", "dev", DEVICE, "nodad")
-        ip("-n", name, "link", "set", "lo", "up")
-        ip("-n", name, "link", "set", DEVICE, "up", "txqueuelen", 10000)
+        ip(f"address add {node.ipv4}/16 dev {DEVICE}", f"address add {node.ipv6}/64 dev {DEVICE} nodad",
+           "link set lo up", f"link set {DEVICE} up txqueuelen 10000", within=name)
         self.nodes[name] = node
         return node
 

@@ -24,9 +24,10 @@ def patient(leadership):
 def until(what, condition, seconds=PATIENCE):
     """Waits until `condition()` is true and gives what it returned; complains about `what` when it never is.
 
-    Nine tenths of the time it is idle: some conditions start a program, and many tests wait at once.
+    Nine tenths of the time it is idle: some conditions start a program, and many tests wait at once. What does not come
+    soon is asked for ten times a second at most.
     """
-    deadline = time.monotonic() + seconds
+    deadline, pause = time.monotonic() + seconds, 0.01
     while True:
         begun = time.monotonic()
         if answer := condition():
@@ -34,4 +35,5 @@ def until(what, condition, seconds=PATIENCE):
         now = time.monotonic()
         if now > deadline:
             raise AssertionError(f"this never came: {what() if callable(what) else what}")
-        time.sleep(min(0.5, max(0.01, 9 * (now - begun))))
+        time.sleep(min(0.5, max(pause, 9 * (now - begun))))
+        pause = min(0.1, 1.5 * pause)

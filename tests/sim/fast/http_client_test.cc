@@ -161,25 +161,23 @@ void live_through(uint64_t seed, Life& life) {
   if (life.judgement.empty() && !all_get_on) life.judgement = "nothing is broken any more, and requests still fail";
 }
 
+constexpr std::size_t kSeedsForFailures = 100;
+std::array<uint64_t, http1::kErrorKinds> met{};  // in all worlds
+
 Judgement live(uint64_t seed) {
   Life life;
   live_through(seed, life);
+  for (std::size_t i = 0; i < met.size(); ++i) met[i] += life.observer.errors[i];
   return life.judgement;
 }
 
-TEST(HttpClient, gets_its_own_answers_whatever_breaks) { expect_good(&live); }
-
-TEST(HttpClient, meets_every_failure_of_the_network) {
-  std::array<uint64_t, http1::kErrorKinds> errors{};
-  for (uint64_t seed = 1; seed <= 100; ++seed) {
-    Life life;
-    live_through(seed, life);
-    for (std::size_t i = 0; i < errors.size(); ++i) errors[i] += life.observer.errors[i];
-  }
+TEST(HttpClient, gets_its_own_answers_whatever_breaks_and_meets_every_failure_of_the_network) {
+  expect_good(&live);
+  if (seeds().size() < kSeedsForFailures) return;
   for (const ErrorKind kind :
        {ErrorKind::kNone, ErrorKind::kDns, ErrorKind::kConnectRefused, ErrorKind::kConnectTimeout, ErrorKind::kReset,
         ErrorKind::kClosed, ErrorKind::kTruncated, ErrorKind::kFirstByteTimeout, ErrorKind::kTimeout}) {
-    EXPECT_GT(errors[static_cast<std::size_t>(kind)], 0u) << to_string(kind);
+    EXPECT_GT(met[static_cast<std::size_t>(kind)], 0u) << to_string(kind);
   }
 }
 

@@ -17,6 +17,7 @@ using metrics::Histogram;
 constexpr Duration kRunsFor = Duration::seconds(10);
 constexpr double kRate = 100;
 constexpr uint64_t kArrivals = 1000;
+constexpr uint64_t kUsualStalls = 25;  // arithmetic knows the answer to each of them: none is rare
 
 plan::QuickRun open_model(uint32_t vus) {
   return {.url = "http://server/json", .vus = vus, .duration = kRunsFor, .rate_per_s = kRate};
@@ -80,7 +81,9 @@ Judgement every_arrival_is_sent(uint64_t seed) {
   if (load.workflow().dropped != 0 || load.step().failed != 0) return "something was dropped or failed";
   return judge(load.step().response.waits(), stall.lasts);
 }
-TEST(Stall, of_the_server_shows_in_full_when_every_arrival_is_sent) { expect_good(&every_arrival_is_sent); }
+TEST(Stall, of_the_server_shows_in_full_when_every_arrival_is_sent) {
+  expect_good(&every_arrival_is_sent, kUsualStalls);
+}
 
 Judgement one_user_only(uint64_t seed) {
   const Stall stall = draw_stall(seed, "server");
@@ -94,7 +97,7 @@ Judgement one_user_only(uint64_t seed) {
     return "what was dropped was not charged";
   return judge(load.step().response.waits(), stall.lasts);
 }
-TEST(Stall, of_the_server_shows_in_full_although_the_one_user_was_busy) { expect_good(&one_user_only); }
+TEST(Stall, of_the_server_shows_in_full_although_the_one_user_was_busy) { expect_good(&one_user_only, kUsualStalls); }
 
 Judgement generator_stalls(uint64_t seed) {
   const Stall stall = draw_stall(seed, "generator");
@@ -104,7 +107,7 @@ Judgement generator_stalls(uint64_t seed) {
   if (load.workflow().start_lag.max() < stall.lasts - Duration::millis(20)) return "the lag does not show";
   return judge(load.step().response.waits(), stall.lasts);
 }
-TEST(Stall, of_the_generator_shows_in_full_as_lag_and_response_time) { expect_good(&generator_stalls); }
+TEST(Stall, of_the_generator_shows_in_full_as_lag_and_response_time) { expect_good(&generator_stalls, kUsualStalls); }
 
 constexpr Duration kThreeStalls = Duration::seconds(30);
 
