@@ -50,7 +50,7 @@ class LeaderSession;
 class Term {
  public:
   Term() = default;
-  // How long the term goes on unless it is renewed; zero or less: over. Reads the clock, then one atomic load: ask
+  // How long the term goes on unless it is renewed; zero or less: over. One atomic load, then the clock: ask
   // before each act, for no shorter time than the act takes.
   std::chrono::nanoseconds valid_for() const;
   explicit operator bool() const { return valid_for() > std::chrono::nanoseconds::zero(); }

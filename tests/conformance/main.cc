@@ -45,7 +45,7 @@ int probe(const std::string& name) {
     print("open", key.error());
     return 1;
   }
-  const auto soon = [&] { return runtime->read_clock() + Duration::seconds(3); };
+  const auto soon = [&] { return runtime->read_clock() + Duration::seconds(10); };
   const auto seen = runtime->run((*key)->look(soon(), nullptr));
   if (!seen) {
     print("look", seen.error());

@@ -128,14 +128,11 @@ TEST_F(BlobsTest, only_managers_and_gates_may_ask) {
 }
 
 TEST_F(BlobsTest, voters_that_were_told_of_others_keep_nothing_together) {
-  add("stranger", folder_.path("stranger"), wire::Role::kManager);
-  Peer other(*runtime_, "m9", {"m1", "m2", "m9"}, book_, "", wire::Role::kManager);
-  other.start();
-  const Instant deadline = runtime_->read_clock() + Duration::millis(300);
-  const auto done = runtime_->run(other.blobs->put(ingest(), {JobFence(1), 1}, "a value", deadline, nullptr));
-  ASSERT_FALSE(done);
-  EXPECT_THAT(done.error().message, HasSubstr("its settings name other replicas: m1 m2 m3"));
-  other.stop();
+  peers_["m9"] = std::make_unique<Peer>(*runtime_, "m9", std::vector<std::string>{"m1", "m2", "m9"}, book_, "",
+                                        wire::Role::kManager);
+  peer("m9").start();
+  const std::string expected = "its settings name other replicas: m1 m2 m3";
+  EXPECT_THAT(failure_of_put("m9", 1, expected), HasSubstr(expected));
 }
 
 TEST_F(BlobsTest, a_voter_that_has_the_version_is_sent_no_piece_of_it) {

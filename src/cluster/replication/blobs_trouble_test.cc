@@ -24,10 +24,9 @@ TEST_F(BlobsTest, without_a_majority_nothing_is_put_or_got_and_it_says_who_is_mi
   ASSERT_TRUE(put("m1", 1, 1, "kept"));
   peer("m2").stop();
   peer("m3").stop();
-  const auto done = put("m1", 1, 2, "lost", Duration::millis(300));
-  ASSERT_FALSE(done);
-  EXPECT_THAT(done.error().message, HasSubstr("no majority of the voters (m1, m2, m3)"));
-  EXPECT_THAT(done.error().message, HasSubstr("'m2': "));
+  const std::string said = failure_of_put("m1", 2, "'m2': ");
+  EXPECT_THAT(said, HasSubstr("no majority of the voters (m1, m2, m3)"));
+  EXPECT_THAT(said, HasSubstr("'m2': "));
   const auto blob = get("m1", 0, Duration::millis(300));
   ASSERT_FALSE(blob);
   EXPECT_EQ(blob.error().code, Errc::kTimeout);
@@ -117,9 +116,7 @@ TEST_F(BlobsTest, a_full_disk_refuses_with_the_reason_and_keeps_what_it_has) {
   EXPECT_THAT(peer("m3").replica->unable(), HasSubstr("the disk is full"));
   EXPECT_TRUE(has("m3", 1, 1));
   peer("m2").trouble = Trouble::kFull;
-  const auto done = put("m1", 1, 3, "with two full disks", Duration::millis(300));
-  ASSERT_FALSE(done);
-  EXPECT_THAT(done.error().message, HasSubstr("the disk is full"));
+  EXPECT_THAT(failure_of_put("m1", 3, "the disk is full"), HasSubstr("the disk is full"));
   peer("m2").trouble = peer("m3").trouble = Trouble::kNone;
   ASSERT_TRUE(put("m1", 1, 4, "with room again"));
   until([&] { return has("m3", 1, 4); });
@@ -216,8 +213,6 @@ class BlobsHistory : public BlobsTest, public testing::WithParamInterface<uint64
   }
 
  private:
-  static constexpr Duration kSoon = Duration::seconds(20);
-
   // One that is up.
   std::string somebody(Prng& prng) {
     while (true) {
@@ -235,15 +230,15 @@ class BlobsHistory : public BlobsTest, public testing::WithParamInterface<uint64
     if (*blob) ASSERT_TRUE((*blob)->bytes == content(version)) << to_string(version);
     newest_ = version;
   }
-  void read(Prng& prng) { seen(get(somebody(prng), 0, kSoon)); }
+  void read(Prng& prng) { seen(get(somebody(prng), 0, kPatience)); }
   void take_over(Prng& prng) {
     ++fence_;
     number_ = 0;
-    seen(get(somebody(prng), fence_, kSoon));
+    seen(get(somebody(prng), fence_, kPatience));
   }
   void write(Prng& prng) {
     const Version version{JobFence(fence_), ++number_};
-    const Status done = put(somebody(prng), fence_, number_, content(version), kSoon);
+    const Status done = put(somebody(prng), fence_, number_, content(version), kPatience);
     ASSERT_TRUE(done) << done.error().message;
     newest_ = version;
   }
@@ -251,7 +246,7 @@ class BlobsHistory : public BlobsTest, public testing::WithParamInterface<uint64
     if (fence_ == 1) return;
     const uint64_t fence = 1 + prng.below(fence_ - 1);
     const uint64_t number = 1'000'000 + ++late_;
-    const Status done = put(somebody(prng), fence, number, content({JobFence(fence), number}), kSoon);
+    const Status done = put(somebody(prng), fence, number, content({JobFence(fence), number}), kPatience);
     ASSERT_FALSE(done) << "a predecessor wrote under fence " << fence;
     ASSERT_EQ(done.error().code, Errc::kRefused) << done.error().message;
   }

@@ -166,7 +166,7 @@ class Peer final {
 // m1 to m3 (or m5) vote; "gate" and "worker" do not.
 class BlobsTest : public testing::Test {
  protected:
-  static constexpr Duration kPatience = Duration::seconds(20);
+  static constexpr Duration kPatience = Duration::minutes(1);
 
   explicit BlobsTest(std::size_t voters = 3) {
     for (std::size_t i = 1; i <= voters; ++i) names_.push_back("m" + std::to_string(i));
@@ -187,6 +187,18 @@ class BlobsTest : public testing::Test {
              Duration within = kPatience, BlobKey key = ingest()) {
     const Instant deadline = runtime_->read_clock() + within;
     return runtime_->run(peer(at).blobs->put(std::move(key), {JobFence(fence), number}, bytes, deadline, nullptr));
+  }
+  // What a put that cannot succeed says. Where this process stands still until the voters cannot answer in time, the
+  // next one has more time.
+  std::string failure_of_put(const std::string& at, uint64_t number, const std::string& expected) {
+    std::string said;
+    for (Duration within = Duration::millis(300); within < kPatience; within = within * 4) {
+      const Status done = put(at, 1, number, "lost", within);
+      if (done) return "it was put";
+      said = done.error().message;
+      if (said.find(expected) != std::string::npos) break;
+    }
+    return said;
   }
   Result<std::optional<Blob>> get(const std::string& at, uint64_t fence = 0, Duration within = kPatience,
                                   BlobKey key = ingest()) {

@@ -13,7 +13,7 @@
 namespace bellwether::jobs {
 
 inline constexpr Duration kLong = Duration::seconds(60);  // no node gets a job because this has passed
-inline constexpr Duration kShort = Duration::seconds(3);
+inline constexpr Duration kShort = Duration::seconds(8);  // longer than the pauses of nodes on a busy machine
 
 // Two nodes with an etcd that somebody else runs.
 class EtcdWorld final : public World {

@@ -162,7 +162,7 @@ TEST_F(JobConformance, without_a_majority_a_write_is_in_doubt_and_the_job_is_los
   ASSERT_TRUE(first);
   ASSERT_TRUE(one.write("certain"));
   OBEY("majority-down");
-  const auto doubt = one.write("in doubt", Duration::millis(500));
+  const auto doubt = one.write("in doubt", Duration::seconds(2));
   ASSERT_FALSE(doubt);
   EXPECT_EQ(doubt.error().error.code, Errc::kTimeout) << doubt.error().error.message;
   EXPECT_TRUE(doubt.error().perhaps);

@@ -21,6 +21,9 @@ struct ConformanceSettings {
 };
 ConformanceSettings& conformance_settings();
 
+// A call that takes longer has failed.
+inline constexpr Duration kPatience = Duration::minutes(1);
+
 class StoreConformance : public testing::Test {
  protected:
   using Kind = election::WriteRequest::Kind;
@@ -47,9 +50,9 @@ class StoreConformance : public testing::Test {
   }
   bool queue() const { return ours_->traits().claim == election::ClaimKind::kQueue; }
 
-  Instant soon(Duration span = Duration::seconds(10)) { return runtime_->read_clock() + span; }
+  Instant soon(Duration span = kPatience) { return runtime_->read_clock() + span; }
 
-  Result<election::Observation> try_look(StoreKey& key, Duration within = Duration::seconds(10)) {
+  Result<election::Observation> try_look(StoreKey& key, Duration within = kPatience) {
     return runtime_->run(key.look(soon(within), nullptr));
   }
   election::Observation look(StoreKey& key) {
@@ -67,7 +70,7 @@ class StoreConformance : public testing::Test {
     return made;
   }
   Result<election::WriteOutcome> try_act(StoreKey& key, Kind kind, const election::Version& expected,
-                                         const election::LeaseRecord& record, Duration within = Duration::seconds(10)) {
+                                         const election::LeaseRecord& record, Duration within = kPatience) {
     return runtime_->run(key.act(request(kind, expected, record), soon(within), nullptr));
   }
   election::WriteOutcome act(StoreKey& key, Kind kind, const election::Version& expected,
@@ -82,7 +85,7 @@ class StoreConformance : public testing::Test {
     election::LeaseRecord record;
     record.holder = holder;
     record.token = election::make_token(runtime_->prng());
-    record.lease = Duration::seconds(15);
+    record.lease = Duration::minutes(1);  // longer than any pause of a busy machine
     record.region = "north";
     record.cause = "elected";
     if (!ours_->traits().chooses_epoch) {

@@ -60,7 +60,7 @@ TEST_F(Watching, the_next_in_a_queue_is_told_when_the_store_ends_the_lease_befor
   const auto other = open(*theirs_, name("expiry"));
   const Observation before = look(*other);
   LeaseRecord brief = claim("alice", before);
-  brief.lease = Duration::seconds(2);
+  brief.lease = Duration::seconds(10);  // bob joins the queue before it ends
   ASSERT_TRUE(act(*other, Kind::kTake, before.version, brief).applied);
   ASSERT_FALSE(take(*mine, "bob").applied);
   Waiter waiter(*this, *mine);

@@ -18,7 +18,7 @@ class Watching : public StoreConformance {
       if (!polled_) test_.runtime_->run(std::move(waiting_));
     }
     // Whether a report of a change comes within this time.
-    bool hears(Duration within = Duration::seconds(20)) {
+    bool hears(Duration within = kPatience) {
       const Instant until = test_.runtime_->read_clock() + within;
       while (!waiting_.done() && test_.runtime_->read_clock() < until) test_.wait(Duration::millis(5));
       if (!waiting_.done()) return false;

@@ -1,6 +1,8 @@
 // The common parts of the tests of assignments. The test program itself runs them as further processes.
 #pragma once
 
+#include <fstream>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -58,6 +60,20 @@ class Heard final {
   ChildCounters last;
   std::optional<AssignmentEnd> end;
 };
+
+// The names of a process's threads, and the processors that each may use.
+inline std::map<std::string, std::string> threads_of(int64_t pid, const std::vector<std::string>& numbers) {
+  std::map<std::string, std::string> threads;
+  for (const std::string& number : numbers) {
+    std::ifstream status("/proc/" + std::to_string(pid) + "/task/" + number + "/status");
+    std::string name;
+    for (std::string line; std::getline(status, line);) {
+      if (line.starts_with("Name:")) name = line.substr(6);
+      if (line.starts_with("Cpus_allowed_list:")) threads[name] = line.substr(19);
+    }
+  }
+  return threads;
+}
 
 // Lets the loop run until a condition holds.
 template <class Holds>

@@ -358,7 +358,9 @@ std::string reason(const std::string& path) {
 
 std::chrono::nanoseconds Term::valid_for() const {
   if (cell_ == nullptr) return std::chrono::nanoseconds::zero();
-  return std::chrono::nanoseconds(cell_->end->valid_for(runtime::BootClock::now()).ns());
+  // The clock last: if this thread stands still between both, a renewal must not make the time longer than a lease.
+  const Instant ends = cell_->end->ends_at();
+  return std::chrono::nanoseconds((ends - runtime::BootClock::now()).ns());
 }
 
 uint64_t Term::epoch() const { return cell_ == nullptr ? 0 : cell_->epoch; }

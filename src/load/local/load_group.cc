@@ -101,7 +101,10 @@ void LoadGroup::kill() {
 void LoadGroup::tell_what_is_over() {
   if (!running()) return;
   const Duration lived = std::max(Duration::zero(), control_.read_clock() - start_);
-  close_seconds(static_cast<uint64_t>(lived / Duration::seconds(1)));
+  // Threads may have ended in a second that is over, and this thread has not heard of that.
+  uint64_t last = 0;
+  for (const auto& thread : threads_) last = std::max(last, thread->last_second());
+  close_seconds(std::min(last, static_cast<uint64_t>(lived / Duration::seconds(1))));
 }
 
 vuser::Tally LoadGroup::tally() const {

@@ -62,7 +62,9 @@ class LoadThread final : public vuser::WindowSink {
   metrics::Window* next_full() { return full_.pop(); }
   void release(metrics::Window* window);
   // For a second of next_full(): the thread ended in it.
-  bool is_last(uint64_t second) const { return second == last_second_.load(std::memory_order_relaxed); }
+  bool is_last(uint64_t second) const { return second == last_second(); }
+  // The greatest number until it has ended. From any thread.
+  uint64_t last_second() const { return last_second_.load(std::memory_order_relaxed); }
   // Its work as of up to `tally_every` ago. From any thread; the figures may be of different moments, except those of
   // an ended thread.
   vuser::Tally tally() const;
@@ -167,7 +169,7 @@ class LoadGroup {
   void resume();
   void scale(uint16_t workflow, uint32_t vus);
   // Reports the seconds that are over, even if a delayed thread has not reported its part. A later part counts for the
-  // second in which the thread reports it.
+  // second in which the thread reports it. The last second of the run is reported at its end.
   void tell_what_is_over();
 
   vuser::Tally tally() const;

@@ -6,7 +6,9 @@
 #include <fstream>
 #include <gtest/gtest.h>
 #include <thread>
+#include <unistd.h>
 
+#include "core/runtime/epoll/sockets.h"
 #include "core/runtime/scope.h"
 #include "core/runtime/stream_testing.h"
 #include "core/runtime/temporary_testing.h"
@@ -23,6 +25,25 @@ plan::Plan plan_for(Duration duration, std::optional<double> rate_per_s) {
   check(plan.has_value(), "the test's URL is right");
   return std::move(*plan);
 }
+
+// A target that cuts each connection on which a request is sent: the request ends without a response, and needs no
+// time.
+class CuttingTarget {
+ public:
+  CuttingTarget() : listening_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    const runtime::SocketAddress any({runtime::IpAddress::loopback(), 0}, true);
+    check(::bind(listening_, any.get(), any.size()) == 0 && ::listen(listening_, 1) == 0, "the loopback has ports");
+  }
+  ~CuttingTarget() { ::close(listening_); }
+  CuttingTarget(const CuttingTarget&) = delete;
+  CuttingTarget& operator=(const CuttingTarget&) = delete;
+  std::string address() const { return runtime::local_endpoint(listening_).to_string(); }
+  // On the thread that sends.
+  void cut() const { ::close(::accept(listening_, nullptr, nullptr)); }
+
+ private:
+  int listening_;
+};
 
 // Notes its calls, and may delay the control thread with them.
 class Heard final : public LoadGroup::Listener {
@@ -85,7 +106,6 @@ TEST_F(LoadGroupTest, merges_its_parts_second_by_second) {
   live(plan_for(Duration::millis(2210), 100), {.assignments = {{1, 4, {}}, {2, 4, {}}}});
   EXPECT_EQ(scheduled(), 110u);
   ASSERT_GE(heard_.seconds.size(), 3u);
-  EXPECT_TRUE(heard_.running[0]);
   EXPECT_FALSE(heard_.running.back());
 }
 
@@ -136,6 +156,26 @@ TEST_F(LoadGroupTest, that_tells_early_what_is_over_counts_all_of_it_once) {
   EXPECT_EQ(heard_.covered, group.elapsed());
 }
 
+runtime::task<void> tell_late(runtime::Runtime* control, LoadGroup* group) {
+  co_await control->sleep(Duration::millis(100));
+  const Instant end = control->read_clock() + Duration::seconds(2);
+  while (control->read_clock() < end) std::this_thread::yield();
+  group->tell_what_is_over();
+}
+
+// The threads have ended, and the control thread stood still before it heard of that.
+TEST_F(LoadGroupTest, that_tells_what_is_over_after_its_end_covers_what_it_lived) {
+  const plan::Plan plan = plan_for(Duration::millis(1210), 100);
+  LoadGroup group(*runtime_, plan, {}, heard_);
+  heard_.group = &group;
+  ASSERT_TRUE(group.prepare());
+  runtime::Scope beside;
+  beside.spawn(tell_late(runtime_.get(), &group));
+  runtime_->run(group.run(runtime_->read_clock()));
+  EXPECT_EQ(scheduled(), 121u);
+  EXPECT_EQ(heard_.covered, group.elapsed());
+}
+
 TEST_F(LoadGroupTest, that_goes_on_tells_the_rest_of_the_seconds) {
   live(plan_for(Duration::seconds(3), 100), {}, Duration::millis(1250));
   EXPECT_EQ(scheduled(), 175u);
@@ -156,18 +196,18 @@ TEST_F(LoadGroupTest, whose_permit_had_ended_when_it_went_on_has_lived_until_the
 }
 
 TEST_F(LoadGroupTest, that_goes_on_for_another_one_draws_other_numbers) {
-  const auto listener = runtime_->listen({runtime::IpAddress::loopback(), 0}, {});  // it answers nothing
-  ASSERT_TRUE(listener);
+  const CuttingTarget target;
   plan::TestSources sources(
       "workflows: {w: {executor: shared-iterations, vus: 1, iterations: 1, max_duration: 1m, steps: {s: {http: {get: "
       "\"http://" +
-      (*listener)->local().to_string() + "/${uuid}\", timeout: 50ms}}}}}\n");
+      target.address() + "/${uuid}\"}}}}}\n");
   const auto plan = sources.load();
   ASSERT_TRUE(plan) << sources.errors();
   const auto drawn = [&](Duration resume_at) {
     std::string line;
-    const auto sent = [&line](const http1::Session&, const http1::Origin&, std::string_view request) {
+    const auto sent = [&](const http1::Session&, const http1::Origin&, std::string_view request) {
       line = request.substr(0, request.find('\r'));
+      target.cut();
     };
     const auto received = [](const http1::Session&, const http1::Response&) {};
     const http1::ExchangeWatch watch{.bodies = false, .sent = sent, .received = received};
@@ -184,15 +224,17 @@ TEST_F(LoadGroupTest, that_goes_on_for_another_one_draws_other_numbers) {
 }
 
 TEST_F(LoadGroupTest, keeps_the_times_that_thresholds_select_also_of_requests_without_a_response) {
-  const auto listener = runtime_->listen({runtime::IpAddress::loopback(), 0}, {});  // it answers nothing
-  ASSERT_TRUE(listener);
+  const CuttingTarget target;
   plan::TestSources sources(
-      "workflows: {w: {vus: 1, iterations: 3, steps: {s: {http: {get: \"http://" + (*listener)->local().to_string() +
-      "/\", timeout: 50ms, keep_alive: false}}}}}\nthresholds: {\"http_req_connecting{status:0}\": [max<60000], "
+      "workflows: {w: {vus: 1, iterations: 3, steps: {s: {http: {get: \"http://" + target.address() +
+      "/\", keep_alive: false}}}}}\nthresholds: {\"http_req_connecting{status:0}\": [max<60000], "
       "\"http_req_connecting{status:200}\": [max<60000], \"http_req_waiting{status:0}\": [max<60000]}\n");
   const auto plan = sources.load();
   ASSERT_TRUE(plan) << sources.errors();
-  live(*plan, {});
+  const auto sent = [&](const http1::Session&, const http1::Origin&, std::string_view) { target.cut(); };
+  const auto received = [](const http1::Session&, const http1::Response&) {};
+  const http1::ExchangeWatch watch{.bodies = false, .sent = sent, .received = received};
+  live(*plan, {.watch = &watch});
   EXPECT_EQ(heard_.watched, (std::vector<uint64_t>{3, 0, 0}));
 }
 
@@ -257,6 +299,7 @@ runtime::task<void> hold_control(runtime::Runtime* control, LoadGroup* group, st
     return seen.requests + seen.dropped;
   };
   while (counted() < 150) co_await control->sleep(Duration::millis(10));
+  EXPECT_TRUE(group->running());
   *go_on = true;
   while (counted() < 500) std::this_thread::yield();
 }

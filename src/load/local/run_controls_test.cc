@@ -34,7 +34,9 @@ class RunControlsTest : public testing::Test {
     runtime_->run(beside(&run, &controls, &lines, &answers));
     ending_ = run.ending();
     events_.clear();
-    for (const report::Event& event : run.events()) events_.push_back(event.kind);
+    for (const report::Event& event : run.events()) {
+      if (!event.kind.starts_with("generator_")) events_.push_back(event.kind);  // those depend on the machine
+    }
     return answers;
   }
 

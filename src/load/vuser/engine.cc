@@ -283,6 +283,10 @@ task<void> Engine::tick(Instant start, uint64_t second) {
   bool going = true;
   while (going) {
     going = co_await state_.runtime.sleep_until(start + Duration::seconds(static_cast<int64_t>(second) + 1), &ended_);
+    // A thread that was stopped beyond its permit tells no seconds that passed meanwhile: they belong to others.
+    if (going && state_.permit_is_over(state_.runtime.now())) {
+      going = co_await state_.runtime.sleep_until(Instant::never(), &ended_);
+    }
     const Instant begin = start + Duration::seconds(static_cast<int64_t>(second));
     const Instant end = going ? begin + Duration::seconds(1) : state_.runtime.now();
     state_.window->second = second++;

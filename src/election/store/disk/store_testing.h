@@ -44,11 +44,11 @@ class StoreUser {
   StoreKey& key() { return *key_; }
   Instant within(Duration span) { return runtime_->read_clock() + span; }
 
-  Result<election::Observation> look(Duration patience = Duration::seconds(10)) {
+  Result<election::Observation> look(Duration patience = Duration::minutes(1)) {
     return runtime_->run(key_->look(within(patience), nullptr));
   }
   Result<election::WriteOutcome> act(Kind kind, const election::Version& expected, const election::LeaseRecord& record,
-                                     Duration patience = Duration::seconds(10)) {
+                                     Duration patience = Duration::minutes(1)) {
     election::WriteRequest request;
     request.kind = kind;
     request.expected = expected;
@@ -64,7 +64,7 @@ class StoreUser {
     record.epoch = std::max(election::next_epoch(seen.record.epoch, {}), seen.floor);
     return record;
   }
-  Result<election::WriteOutcome> take(const std::string& holder, Duration patience = Duration::seconds(10)) {
+  Result<election::WriteOutcome> take(const std::string& holder, Duration patience = Duration::minutes(1)) {
     BW_TRY(const auto seen, look(patience));
     return act(Kind::kTake, seen.version, claim(holder, seen), patience);
   }

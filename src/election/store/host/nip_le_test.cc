@@ -25,7 +25,7 @@ using Json = nlohmann::json;
 using runtime::EpollRuntime;
 
 constexpr const char* kKey = "3bf0c63fcb93463407af97a5e5ee64fa883d107ef9e558472c4eb9aaaefa459d";
-constexpr Duration kRefresh = Duration::seconds(5);
+constexpr Duration kRefresh = Duration::minutes(1);  // a claim of this age is fresh by the real clock
 
 // One process that shares the key: reads, claims and releases as a candidate does, whenever the test says so, in time
 // that the test decides.
@@ -37,6 +37,7 @@ class Instance {
     options.folder = folder;
     options.rules.nip_le = true;
     options.rules.own_id = id;
+    options.rules.refresh = kRefresh;
     store_ = std::move(*runtime_->run(open_host_store(*runtime_, options)));
     key_ = std::move(*store_->open(kKey));
     ElectorConfig config;
@@ -78,7 +79,7 @@ class Instance {
     }
   }
   void carry_out(Effect& effect, std::vector<Event>& events) {
-    const Instant soon = runtime_->read_clock() + Duration::seconds(20);
+    const Instant soon = runtime_->read_clock() + Duration::minutes(1);
     if (std::holds_alternative<Look>(effect)) events.emplace_back(Looked{runtime_->run(key_->look(soon, nullptr))});
     if (auto* act = std::get_if<Act>(&effect)) {
       events.emplace_back(Acted{runtime_->run(key_->act(std::move(act->request), soon, nullptr))});
