@@ -7,8 +7,12 @@ add_custom_target(kernel_tests)
 # Tests of real processes wait for times to pass, and must not wait for a processor. So many of them run at a time,
 # beside as many tests that compute as there are processors (tools/run_tests.py), and those that compute yield.
 set(BW_WAITS RESOURCE_GROUPS waiting:1)
-set(BW_COMPUTES RESOURCE_GROUPS computing:1)
+# Beside busy loops they get a small part of a processor: their limit bounds a hang, and nothing else.
+set(BW_COMPUTES RESOURCE_GROUPS computing:1 TIMEOUT 3600)
 set(BW_YIELDING nice -n 5)
+if(BW_SANITIZE)
+  set(BW_YIELDING)  # sanitized.kernels yields as a whole
+endif()
 
 # What runs once a command, once a term or for people to read: where the preset says -O2, these rooms are compiled with
 # little inlining and without debug information: each of their units takes half of the time then. The symbols beside the
@@ -60,10 +64,7 @@ function(module)
     bw_compile(${M_NAME}_test ${kind})
     add_test(NAME unit.${M_NAME} COMMAND ${BW_YIELDING} $<TARGET_FILE:${M_NAME}_test> --gtest_brief=1
              WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-    set_tests_properties(unit.${M_NAME} PROPERTIES LABELS "unit${kernel}" TIMEOUT 1200 ${BW_COMPUTES})
-    if(BW_SANITIZE)
-      set_tests_properties(unit.${M_NAME} PROPERTIES TIMEOUT 3600)
-    endif()
+    set_tests_properties(unit.${M_NAME} PROPERTIES LABELS "unit${kernel}" ${BW_COMPUTES})
     list(APPEND programs ${M_NAME}_test)
   endif()
 
@@ -81,7 +82,7 @@ function(module)
       target_link_libraries(${name} PRIVATE bw_fuzz_replay)
       add_test(NAME fuzz.${name}
                COMMAND ${BW_YIELDING} $<TARGET_FILE:${name}> ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${name})
-      set_tests_properties(fuzz.${name} PROPERTIES LABELS "fuzz${kernel}" TIMEOUT 1200 ${BW_COMPUTES})
+      set_tests_properties(fuzz.${name} PROPERTIES LABELS "fuzz${kernel}" ${BW_COMPUTES})
     endif()
     list(APPEND programs ${name})
   endforeach()
