@@ -138,7 +138,11 @@ void ManagerService::handle_client_message(const Caller& caller, dispatch::JobMe
     if (coordinator != nullptr) return coordinator->watch(*caller.connection, caller.id, whole);
     // Another manager may know it.
     if (record == nullptr || !record->readable) return now_answer(refusal(Refusal::Kind::kUnavailable, no_job(job)));
-    if (const Ticket ticket = keep(caller)) scope_.spawn(show_unconfirmed(this, ticket, *record));
+    if (const Ticket ticket = keep(caller)) {
+      scope_.spawn(answer_later(this, ticket,
+                                fetch_unconfirmed(parts_.runtime, parts_.links, parts_.cluster_view, parts_.blobs,
+                                                  *record, scope_.cancellation())));
+    }
     return;
   }
   if (coordinator != nullptr && coordinator->owned()) {
@@ -345,13 +349,6 @@ task<void> ManagerService::show_finished(ManagerService* self, Ticket ticket, di
   self->answer(ticket, out);
 }
 
-task<void> ManagerService::show_unconfirmed(ManagerService* self, Ticket ticket, KnownJobs::Known known) {
-  const Parts& parts = self->parts_;
-  const dispatch::Response response = co_await fetch_unconfirmed(
-      parts.runtime, parts.links, parts.cluster_view, parts.blobs, std::move(known), self->scope_.cancellation());
-  self->answer(ticket, response);
-}
-
 // The last owner of the job may have windows that it could not send before this manager knew of the end.
 task<void> ManagerService::show_last_windows(ManagerService* self, Ticket ticket, std::string owner,
                                              dispatch::WatchLive message) {
@@ -372,13 +369,13 @@ bool ManagerService::handle_file_message(const Caller& caller, dispatch::JobMess
   };
   if (const auto* kept = std::get_if<dispatch::KeepFile>(&message)) return now_answer(files_.keep(caller.name, *kept));
   if (auto* wanted = std::get_if<dispatch::FetchFile>(&message)) {
-    if (const Ticket ticket = keep(caller)) scope_.spawn(fetch_file(this, ticket, std::move(*wanted)));
+    if (const Ticket ticket = keep(caller)) scope_.spawn(answer_later(this, ticket, files_.fetch(std::move(*wanted))));
     return true;
   }
   auto* const chunk = std::get_if<dispatch::PutFile>(&message);
   if (chunk == nullptr) return false;
   if (parts_.cluster_view.leads()) {
-    if (const Ticket ticket = keep(caller)) scope_.spawn(put_file(this, ticket, std::move(*chunk)));
+    if (const Ticket ticket = keep(caller)) scope_.spawn(answer_later(this, ticket, files_.put(std::move(*chunk))));
     return true;
   }
   const std::string leader = parts_.cluster_view.leader_name();
@@ -389,13 +386,8 @@ bool ManagerService::handle_file_message(const Caller& caller, dispatch::JobMess
   return true;
 }
 
-task<void> ManagerService::put_file(ManagerService* self, Ticket ticket, dispatch::PutFile message) {
-  const dispatch::Response response = co_await self->files_.put(std::move(message));
-  self->answer(ticket, response);
-}
-
-task<void> ManagerService::fetch_file(ManagerService* self, Ticket ticket, dispatch::FetchFile message) {
-  const dispatch::Response response = co_await self->files_.fetch(std::move(message));
+task<void> ManagerService::answer_later(ManagerService* self, Ticket ticket, task<dispatch::Response> made) {
+  const dispatch::Response response = co_await made;
   self->answer(ticket, response);
 }
 

@@ -178,13 +178,11 @@ class ManagerService final : public cluster::Service {
   static runtime::task<void> ask_around(ManagerService* self, Ticket ticket, std::string job,
                                         dispatch::JobMessage message);
   static runtime::task<void> show_finished(ManagerService* self, Ticket ticket, dispatch::Watch message);
-  static runtime::task<void> show_unconfirmed(ManagerService* self, Ticket ticket, KnownJobs::Known known);
   static runtime::task<void> show_last_windows(ManagerService* self, Ticket ticket, std::string owner,
                                                dispatch::WatchLive message);
   // About data files: true, and it is answered.
   bool handle_file_message(const Caller& caller, dispatch::JobMessage& message);
-  static runtime::task<void> put_file(ManagerService* self, Ticket ticket, dispatch::PutFile message);
-  static runtime::task<void> fetch_file(ManagerService* self, Ticket ticket, dispatch::FetchFile message);
+  static runtime::task<void> answer_later(ManagerService* self, Ticket ticket, runtime::task<dispatch::Response> made);
   static runtime::task<void> show_bundle(ManagerService* self, Ticket ticket, dispatch::FetchBundle message);
   dispatch::JobList list();
   uint32_t queued() const;

@@ -296,22 +296,19 @@ void WorkerService::on_request(link::Connection& connection, const wire::Inbound
       return carry_out(answer);
     }
   }
-  if (const auto* fetched = std::get_if<dispatch::FetchKept>(&*message)) {
-    effect::Answer answer{ticket_, kept(*fetched)};
+  if (const auto* wanted = std::get_if<dispatch::FetchKept>(&*message)) {
+    dispatch::Kept kept;
+    std::size_t room = dispatch::kMaxKeptBytes;
+    for (const auto& [key, assignment] : assignments_) {
+      if (key.job != wanted->job || kept.ends.size() == dispatch::kMaxHeldAssignments) continue;
+      const auto known =
+          std::ranges::find(wanted->streams, key.assignment, &dispatch::AdoptMessage::Stream::assignment);
+      assignment->add_kept(known == wanted->streams.end() ? 0 : known->applied, kept, room);
+    }
+    effect::Answer answer{ticket_, std::move(kept)};
     return carry_out(answer);
   }
   tell(event::Asked{ticket_, connection.peer().identity.node, std::move(*message)});
-}
-
-dispatch::Kept WorkerService::kept(const dispatch::FetchKept& message) const {
-  dispatch::Kept answer;
-  std::size_t room = dispatch::kMaxKeptBytes;
-  for (const auto& [key, assignment] : assignments_) {
-    if (key.job != message.job || answer.ends.size() == dispatch::kMaxHeldAssignments) continue;
-    const auto known = std::ranges::find(message.streams, key.assignment, &dispatch::AdoptMessage::Stream::assignment);
-    assignment->add_kept(known == message.streams.end() ? 0 : known->applied, answer, room);
-  }
-  return answer;
 }
 
 std::optional<dispatch::Response> WorkerService::fetch(const dispatch::AssignmentOrder& order) {

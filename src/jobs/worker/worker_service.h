@@ -134,7 +134,6 @@ class WorkerService final : public cluster::Service {
   void carry_out(const dispatch::kernel_effect::Note& effect);
   // Fetches the files of an order. Nothing: all are here; else the answer to its offer.
   std::optional<dispatch::Response> fetch(const dispatch::AssignmentOrder& order);
-  dispatch::Kept kept(const dispatch::FetchKept& message) const;
   Result<ChildOrder> order_for(const dispatch::kernel_effect::Start& effect, const PlanFacts& facts) const;
   Result<PlanFacts> facts(const std::string& hash, const std::string& bundle);
   WorkerAssignment* find(const dispatch::AssignmentKey& key) const;
