@@ -180,17 +180,15 @@ TEST(JobGroups, wait_for_nothing_when_a_workflow_with_missing_parts_has_ended) {
 // Its missing parts are tried as long as others run, and the time without any load counts from the last of them on.
 TEST(JobGroups, a_workflow_goes_on_when_room_comes_back_within_the_limit_after_its_last_part) {
   JobWorld world({load_spec("browse", Duration::minutes(15))}, 7);
-  world.add("w1", 2);
-  world.add("w2", 2);
+  world.add("w1", 8);
+  world.add("w2", 1);  // has room for three of the eight
   ASSERT_TRUE(world.begins());
-  world.worker("w2").held = true;
   world.die("w1");
   for (int i = 0; i < 4'000; ++i) world.step(kStep);
   world.die("w2");
   for (int i = 0; i < 2'900; ++i) world.step(kStep);
-  world.add("w3", 4);
+  world.add("w3", 9);
   expect_end(world, Duration::minutes(15));
-  EXPECT_EQ(world.record().workflows[0].retries, 3u);
 }
 
 TEST(JobGroups, a_workflow_ends_when_nothing_of_it_has_run_for_the_limit) {
