@@ -123,6 +123,7 @@ task<void> Following::run(node::JobClient* client, runtime::Runtime* runtime, Du
             format_duration(silence.lasted(now)), news.error().message, job_);
         const bellwether::Status more = co_await follower_->fetch_unconfirmed(now + gathering, &stop);
         if (more) tell_news();
+        if (follower_->final()) unconfirmed.clear();
         break;
       }
       if (silence.tells(now)) {

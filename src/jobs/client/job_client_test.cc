@@ -3,6 +3,7 @@
 #include "cluster/wire/link/link_testing.h"
 #include "jobs/client/job_follower.h"
 #include "jobs/dispatch/codec/messages_codec.h"
+#include "load/plan/load_testing.h"
 #include "sim/machine_testing.h"
 
 namespace bellwether::node {
@@ -63,6 +64,7 @@ class JobClientTest : public sim::MachineTest {
   }
 
   Manager managers[kManagers];
+  std::unique_ptr<JobClient> client_;
 
  private:
   cluster::MessageRouter routers_[kManagers] = {router(), router(), router()};
@@ -73,7 +75,6 @@ class JobClientTest : public sim::MachineTest {
   link::RefusalWatch refusals_;
   std::unique_ptr<link::Server> servers_[kManagers];
   runtime::Scope scope_;
-  std::unique_ptr<JobClient> client_;
 };
 
 TEST_F(JobClientTest, one_that_answers_is_asked_before_those_that_are_silent) {
@@ -94,6 +95,41 @@ TEST_F(JobClientTest, one_that_answers_is_asked_before_those_that_are_silent) {
   managers[1].answer = dispatch::JobList{};
   managers[0].answer = dispatch::JobList{};
   EXPECT_TRUE(ask());
+}
+
+// Without a quorum, one manager says what it knows.
+TEST_F(JobClientTest, an_unconfirmed_answer_replaces_only_what_is_less) {
+  const plan::Plan plan = plan::plan_from(R"yaml(
+workflows:
+  buy: {vus: 1, duration: 10s, steps: {pay: {http: {get: "http://127.0.0.1:1/"}}}}
+)yaml");
+  JobFollower follower(*client_, plan, "j1");
+  const auto answer = [&](uint64_t iterations, uint64_t revision, bool final) {
+    metrics::Window window(aggregate::shape_of(plan));
+    window.workflows[0].iterations = iterations;
+    aggregate::Totals totals(plan);
+    totals.add(window);
+    dispatch::Watched watched;
+    watched.record.id = "j1";
+    watched.record.name = "buy";
+    watched.record.bundle = std::string(64, 'a');
+    watched.record.workflows.resize(1);
+    watched.record.revision = revision;
+    watched.totals = *ingest::encode_totals(totals.save());
+    watched.final = final;
+    managers[0].answer = std::move(watched);
+    const Instant deadline = runtime_.read_clock() + Duration::seconds(20);
+    const Status fetched = machine_.run(follower.fetch_unconfirmed(deadline, nullptr));
+    EXPECT_TRUE(fetched) << fetched.error().message;
+    return std::pair(follower.totals().counts().iterations, follower.record().revision);
+  };
+  using Has = std::pair<uint64_t, uint64_t>;
+  EXPECT_EQ(answer(5, 7, false), Has(5, 7));
+  EXPECT_EQ(answer(4, 9, false), Has(5, 7)) << "of an older copy";
+  EXPECT_EQ(answer(6, 6, false), Has(6, 7)) << "of an older record, with more of the workers";
+  EXPECT_FALSE(follower.final());
+  EXPECT_EQ(answer(3, 8, true), Has(3, 8)) << "a majority is back, and the job has ended";
+  EXPECT_TRUE(follower.final());
 }
 
 }  // namespace

@@ -193,7 +193,8 @@ task<Status> JobFollower::fetch_unconfirmed(Instant deadline, runtime::Cancellat
     const aggregate::Counts counts = one.counts();
     return std::pair(counts.requests + counts.iterations, one.elapsed());
   };
-  if (amount(totals) < amount(totals_)) co_return Status();
+  final_ = watched->final;
+  if (!final_ && amount(totals) < amount(totals_)) co_return Status();
   totals_ = std::move(totals);
   if (watched->record.revision >= record_.revision) record_ = watched->record;
   if (observer_) observer_->on_whole();

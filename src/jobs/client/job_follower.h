@@ -94,8 +94,8 @@ class JobFollower {
   runtime::task<Result<bool>> next(Duration wait, Instant deadline, runtime::Cancellation* cancel,
                                    Instant retry_until = Instant::never());
 
-  // Asks what is known of the job without a quorum, and takes it over if it is no less than the news so far. Errors of
-  // JobClient::ask(), and kProtocol.
+  // Asks what is known of the job without a quorum, and takes it over if it is no less than the news so far, or final
+  // after all. Errors of JobClient::ask(), and kProtocol.
   runtime::task<Status> fetch_unconfirmed(Instant deadline, runtime::Cancellation* cancel);
 
   // Changed live counters count as news too, at most once in `every` (at least dispatch::kMinLive).
