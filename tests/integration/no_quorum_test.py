@@ -39,7 +39,7 @@ thresholds:
     def job(self, *words):
         return self.bellwether("job", *words, "--cluster", self.dir)
 
-    def lose(self, owner_dies, wait="20s"):
+    def lose(self, owner_dies, wait="30s"):
         """Runs a job, and kills two managers in it: the job, the addresses of the dead, and the finished run."""
         out = self.folder / "result.json"
         process = self.start("run", self.scenario, "--cluster", self.dir, "--quorum-wait", wait, "--ui", "ci", "--out",

@@ -23,7 +23,7 @@ using ingest::StreamId;
 using runtime::task;
 
 constexpr Duration kMaxCopies = Duration::seconds(5);   // to read all copies
-constexpr Duration kMaxWorkers = Duration::seconds(5);  // for the answers of all workers
+constexpr Duration kMaxWorkers = Duration::seconds(8);  // for the answers of all workers
 constexpr std::size_t kAtOnce = 16;                     // of them
 constexpr std::size_t kMaxNamed = 5;                    // silent ones, in the event
 
