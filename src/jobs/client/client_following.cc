@@ -121,8 +121,10 @@ task<void> Following::run(node::JobClient* client, runtime::Runtime* runtime, Du
             "no manager has had the job for {}: {}; when a majority of them is back, `bellwether job results {}` has "
             "the whole result",
             format_duration(silence.lasted(now)), news.error().message, job_);
-        const bellwether::Status more = co_await follower_->fetch_unconfirmed(now + gathering, &stop);
-        if (more) tell_news();
+        if (gathering > Duration::zero()) {
+          const bellwether::Status more = co_await follower_->fetch_unconfirmed(now + gathering, &stop);
+          if (more) tell_news();
+        }
         if (follower_->final()) unconfirmed.clear();
         break;
       }
