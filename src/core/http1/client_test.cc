@@ -134,7 +134,7 @@ TEST_F(ClientTest, large_bodies_go_both_ways) {
   server_->answer("HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(down.size()) + "\r\n\r\n" + down);
   const Request what = request("POST", "/", up);
   const Response response = call(what);
-  EXPECT_EQ(response.error, ErrorKind::kNone);
+  ASSERT_EQ(response.error, ErrorKind::kNone);
   EXPECT_TRUE(response.body == down);
   EXPECT_TRUE(server_->requests[0].body == up);
   EXPECT_EQ(response.bytes_sent, what.whole.size());
