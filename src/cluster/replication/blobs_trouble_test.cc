@@ -33,7 +33,11 @@ TEST_F(BlobsTest, without_a_majority_nothing_is_put_or_got_and_it_says_who_is_mi
 }
 
 TEST_F(BlobsTest, without_a_majority_people_get_the_newest_that_is_left) {
-  for (const char* name : {"m1", "m2", "m3"}) peer(name).asking.look_most = kPatience;
+  for (const char* name : {"m1", "m2", "m3", "gate"}) {
+    peer(name).stop();
+    peer(name).asking.look_most = kPatience;
+    peer(name).start();
+  }
   EXPECT_EQ(*get_unconfirmed("m1"), std::nullopt) << "there is none";
   ASSERT_TRUE(put("m1", 1, 1, "older"));
   until([&] { return has("m2", 1, 1) && has("m3", 1, 1); });

@@ -351,8 +351,8 @@ struct Watched {
   bool operator==(const Watched&) const = default;
 };
 
-// What is known of a job that no manager owns, for a client that waits no longer. Answered by Watched with totals,
-// never `final`.
+// What is known of a job that no manager owns, for a client that waits no longer. Answered by Watched with totals;
+// `final` only if a manager owns it after all.
 struct FetchUnconfirmed {
   std::string job;
   bool operator==(const FetchUnconfirmed&) const = default;

@@ -83,6 +83,8 @@ TEST_F(ManagerServiceTest, without_a_quorum_a_client_gets_what_the_copies_and_th
     EXPECT_THAT(watched->record.events.back().detail, HasSubstr(detail));
   };
   unconfirmed(measured.counts().requests, "manager 'm1' counted what 1 of 1 worker still kept");
+  worker_.kept = {{{"j1", last, 0, 2, 2, ingest::encode_window(window)}}, {}};
+  unconfirmed(0, "1 of 1 worker still kept; some of it is missing");
   around_.places.erase("w1");
   unconfirmed(0, "what 0 of 1 worker still kept; no answer from 'w1'");
   EXPECT_EQ(refusal_of(ask(c1_, dispatch::FetchUnconfirmed{"j2"})).kind, dispatch::Refusal::Kind::kUnavailable)

@@ -1,7 +1,6 @@
 #include "jobs/manager/unconfirmed.h"
 
 #include <algorithm>
-#include <memory>
 #include <set>
 #include <utility>
 
@@ -34,6 +33,7 @@ struct Sum {
   std::vector<std::string> workers;
   std::size_t next = 0;  // of the workers
   std::vector<std::string> silent;
+  bool has_gap = false;  // the copy lacks seconds that no worker keeps: later ones do not count
 };
 
 // True: it has taken something, and the worker may keep more.
@@ -44,6 +44,7 @@ bool take(Instant now, Sum& sum, const dispatch::Kept& kept) {
     if (!sum.ingest.knows(stream)) continue;  // begun under a newer record, which nobody here has
     const auto heard = sum.ingest.hear(now, stream, one.first, one.last, one.window);
     news = news || (heard && *heard == ingest::RunIngest::Heard::kCounted);
+    sum.has_gap = sum.has_gap || (heard && *heard == ingest::RunIngest::Heard::kGap);
   }
   for (const dispatch::EndMessage& one : kept.ends) {
     const auto found = std::ranges::find(sum.record.assignments, one.assignment, &dispatch::AssignmentRecord::id);
@@ -59,6 +60,7 @@ task<void> ask_workers(runtime::Runtime* runtime, cluster::PeerLinks* links, con
     const auto address = cluster_view->find(worker);
     bool answered = false;
     for (bool more = address.has_value(); more;) {
+      answered = false;
       dispatch::FetchKept question{sum->record.id, {}};
       for (const dispatch::AssignmentRecord& one : sum->record.assignments) {
         if (one.worker != worker || !one.streams) continue;
@@ -81,7 +83,8 @@ std::string describe(const Sum& sum, const std::string& self) {
   for (std::size_t i = 0; i < std::min(sum.silent.size(), kMaxNamed); ++i) {
     text += fmt::format("{}'{}'", i == 0 ? "; no answer from " : ", ", sum.silent[i]);
   }
-  return sum.silent.size() > kMaxNamed ? text + ", …" : text;
+  if (sum.silent.size() > kMaxNamed) text += ", …";
+  return sum.has_gap ? text + "; some of it is missing, because no copy that is left has the seconds before it" : text;
 }
 
 }  // namespace
@@ -113,7 +116,7 @@ task<dispatch::Response> fetch_unconfirmed(runtime::Runtime& runtime, cluster::P
                               : Result<ingest::RunIngest>(ingest::RunIngest(*plan));
   if (!ingest) co_return unavailable("its statistics", ingest.error());
 
-  Sum sum{std::move(known.record), std::move(*ingest), {}, 0, {}};
+  Sum sum{.record = std::move(known.record), .ingest = std::move(*ingest), .workers = {}, .silent = {}};
   std::set<std::string> workers;
   for (const dispatch::AssignmentRecord& one : sum.record.assignments) {
     if (!one.streams) continue;
